@@ -26,6 +26,7 @@
 #include "../command_line.hpp"
 #include "../found_text.hpp"
 #include "../ranks_of_program/ranks_of_program.hpp"
+#include "../text_to_learn.hpp"
 
 namespace mine {
 
@@ -59,20 +60,7 @@ struct job {
   std::string curve = "gpt_curve.svg";
 };
 
-// The text as tokens, of which the last tenth is held out.
-struct material {
-  text::characters letters;
-  std::array<text::token_windows<tokens>, 2> parts;
-
-  explicit material(const std::string& all) : letters(all), parts(text::token_windows<tokens>(letters.encode(all)).split(0.9)) {
-    if (letters.size() > vocabulary)
-      throw input_error("expected a text of at most " + std::to_string(vocabulary) + " different characters, found " +
-                        std::to_string(letters.size()) + "; give the network a larger vocabulary in examples/gpt/main.cpp");
-  }
-
-  const text::token_windows<tokens>& train() const { return parts[0]; }
-  text::token_windows<tokens> held_out() const { return parts[1].with_stride(tokens); }
-};
+using material = text_to_learn<tokens>;
 
 struct result {
   std::size_t planned = 0, measured = 0; // bytes of the arena, and those that a step wrote
@@ -91,16 +79,6 @@ template <class Policy>
 using model = ddp<checkpoint<Policy, Net>, any_rank, bucket_bytes<1_MiB>>;
 using solved_curve = memory_curve<Net, capacity>;
 using solved_step = solved_curve::step;
-
-template <class Trainer>
-double held_out_loss(Trainer& train, const text::token_windows<tokens>& windows) {
-  double sum = 0, count = 0;
-  for (const auto& [inputs, targets] : loader{windows, sequential_sampler{}, batch<capacity>{}}) {
-    sum += train.evaluate_loss(inputs, targets) * static_cast<double>(inputs.rows());
-    count += static_cast<double>(inputs.rows());
-  }
-  return sum / count;
-}
 
 // Draws one character after another from the softmax of the scores over `temperature`. The network sees the last characters; those
 // after them, which are not there yet, do not change the scores that it gives at the last one.
@@ -165,7 +143,7 @@ result run(ranks_of_program& ranks, const job& j, const material& m, const solve
         if (first && seconds.size() == 1) out.measured = used_bytes_of_arena(train);
         const bool last = seconds.size() == j.steps;
         if (first && (last || seconds.size() % 250 == 0)) {
-          out.held_out = held_out_loss(train, m.held_out());
+          out.held_out = held_out_loss<capacity>(train, m.held_out());
           curve.add(train.steps(), "validation_loss", out.held_out, true);
         }
         if (last) break;
@@ -211,7 +189,7 @@ int train_chosen(const job& j, const command_line& given, int count, char** word
   if (!(j.temperature > 0)) given.fail("--temperature is above 0");
   // Work that may fail in one process alone is done before the processes are joined, so that none of the others waits.
   const bool first = launch::of_process(count, words).rank == 0;
-  const material m(found_text(j.data, first ? stdout : nullptr));
+  const material m(found_text(j.data, first ? stdout : nullptr), vocabulary, "examples/gpt/main.cpp");
   std::optional<solved_curve> curve;
   solved_step solved;
   if (!j.budget.empty()) solved = curve.emplace().within(report::parse_bytes(j.budget));

@@ -101,6 +101,8 @@
 #include <cairn/ops/bce_with_logits/cpu.hpp>                         // bce with logits on a cpu
 #include <cairn/ops/channel_statistics/channel_statistics.hpp>       // means and variances of channels, shared by norms
 #include <cairn/ops/channel_statistics/cpu.hpp>                      // channel statistics on a cpu
+#include <cairn/ops/check_gradients/check_gradients.hpp>             // whether a step's update is skipped, decided on a device
+#include <cairn/ops/check_gradients/cpu.hpp>                         // check gradients on a cpu
 #include <cairn/ops/checksum/checksum.hpp>                           // a checksum of the bits of an array
 #include <cairn/ops/checksum/cpu.hpp>                                // checksum on a cpu
 #include <cairn/ops/clip/clip.hpp>                                   // the factor that clips gradients by their norm
@@ -121,6 +123,7 @@
 #include <cairn/ops/embedding/embedding.hpp>                         // rows of a table by their indices
 #include <cairn/ops/group_norm/cpu.hpp>                              // group norm on a cpu
 #include <cairn/ops/group_norm/group_norm.hpp>                       // groups of channels of mean 0 and variance 1
+#include <cairn/ops/input_tiles.hpp>                                 // tiles of an image that windows add gradients to
 #include <cairn/ops/layer_norm/cpu.hpp>                              // layer norm on a cpu
 #include <cairn/ops/layer_norm/layer_norm.hpp>                       // rows of mean 0 and variance 1
 #include <cairn/ops/matmul/cpu.hpp>                                  // matmul on a cpu
@@ -179,6 +182,7 @@
 #include <cairn/layer/adaptive_avg_pool2d.hpp>     // AdaptiveAvgPool2d<Height, Width>
 #include <cairn/layer/attention.hpp>               // attention::core: attention without projections
 #include <cairn/layer/attention_constants.hpp>     // the constants that an attention reads
+#include <cairn/layer/attention_extras.hpp>        // what its options read of a call
 #include <cairn/layer/attention_options.hpp>       // masks, key_heads<N>, dropout<P>
 #include <cairn/layer/avg_pool2d.hpp>              // AvgPool2d<Kernel>
 #include <cairn/layer/batch_norm.hpp>              // BatchNorm1d<Features>, BatchNorm2d<Channels>
@@ -197,6 +201,8 @@
 #include <cairn/layer/elu.hpp>                     // ELU<Alpha>
 #include <cairn/layer/embedding.hpp>               // Embedding<Vocabulary, Width>
 #include <cairn/layer/flatten.hpp>                 // Flatten
+#include <cairn/layer/float_border.hpp>            // where values enter an in_float, and where they leave it
+#include <cairn/layer/float_layer.hpp>             // a layer inside of an in_float
 #include <cairn/layer/gelu.hpp>                    // GELU
 #include <cairn/layer/gradient_check.hpp>          // checks the gradients of a layer, for its author
 #include <cairn/layer/group_norm.hpp>              // GroupNorm<Groups, Channels>
@@ -212,6 +218,7 @@
 #include <cairn/layer/loss_in_strips.hpp>          // the loss of a strip of rows of the output
 #include <cairn/layer/max_pool2d.hpp>              // MaxPool2d<Kernel>
 #include <cairn/layer/read_attention_options.hpp>  // what the options of an attention say
+#include <cairn/layer/real_arguments.hpp>          // what arrives in an in_float, as its layers describe it
 #include <cairn/layer/recurrent/gate_products.hpp> // the parameters and products of a recurrent cell
 #include <cairn/layer/recurrent/gru_cell.hpp>      // GRUCell<In, Hidden>
 #include <cairn/layer/recurrent/gru_formulas.hpp>  // the formulas of a GRUCell
@@ -248,6 +255,7 @@
 #include <cairn/net/fused_update.hpp>              // the same training, updating inside backward
 #include <cairn/net/gated.hpp>                     // y = f(x) g(x), element by element: Gated<F, G>
 #include <cairn/net/head.hpp>                      // a last layer whose output a step makes in strips of rows
+#include <cairn/net/in_float.hpp>                  // in_float<Layers...>
 #include <cairn/net/initialized.hpp>               // initialized<Part, Start>
 #include <cairn/net/inner_blueprints.hpp>          // the blueprints of the chains in a block
 #include <cairn/net/joint.hpp>                     // two layers that do not fit, and why
@@ -319,6 +327,7 @@
 #include <cairn/train/trainer_arguments.hpp>              // a trainer's constructors, and arguments that fit none
 #include <cairn/train/training_bytes.hpp>                 // all memory of training on a machine, as a constant
 #include <cairn/train/training_options.hpp>               // the options of a trainer besides its types
+#include <cairn/train/updated_weights.hpp>                // the 16-bit copy of a trainer's weights, written by updates
 #include <cairn/train/weights_interface.hpp>              // the common interface of a model and a trainer
 #include <cairn/train/weights_on_host.hpp>                // parameters by name, in memory that the host can access
 #include <cairn/train/working_copy.hpp>                   // parameters, inputs and outputs between float and 16 bits

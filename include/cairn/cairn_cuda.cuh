@@ -8,13 +8,16 @@
 
 #include <cairn/ops/adam/cuda.cuh>                  // adam on a GPU
 #include <cairn/ops/add/cuda.cuh>                   // add on a GPU
+#include <cairn/ops/attention/cuda.cuh>             // attention on a GPU
 #include <cairn/ops/avg_pool2d/cuda.cuh>            // avg pool2d on a GPU
 #include <cairn/ops/batch_norm/cuda.cuh>            // batch norm on a GPU
 #include <cairn/ops/bce_with_logits/cuda.cuh>       // bce with logits on a GPU
 #include <cairn/ops/channel_statistics/cuda.cuh>    // channel statistics on a GPU
+#include <cairn/ops/check_gradients/cuda.cuh>       // check gradients on a GPU
 #include <cairn/ops/checksum/cuda.cuh>              // checksum on a GPU
 #include <cairn/ops/clip/cuda.cuh>                  // clip on a GPU
 #include <cairn/ops/conv2d/cuda.cuh>                // conv2d on a GPU
+#include <cairn/ops/convert/cuda.cuh>               // convert on a GPU
 #include <cairn/ops/copy/cuda.cuh>                  // copy on a GPU
 #include <cairn/ops/cuda.cuh>                       // every op on a GPU
 #include <cairn/ops/dropout/cuda.cuh>               // dropout on a GPU

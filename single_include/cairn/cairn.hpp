@@ -332,20 +332,22 @@ struct bfloat16 {
   std::uint16_t bits;
 
   bfloat16() = default;
-  explicit constexpr bfloat16(float x) : bits(rounded(__builtin_bit_cast(std::uint32_t, x))) {}
+  CAIRN_HOST_DEVICE explicit constexpr bfloat16(float x) : bits(rounded(__builtin_bit_cast(std::uint32_t, x))) {}
   // Rounds once: by way of float it would round twice.
   explicit constexpr bfloat16(double x) : bits(detail::rounded_bits<8>(x)) {}
   static constexpr bfloat16 from_bits(std::uint16_t b) { return __builtin_bit_cast(bfloat16, b); }
 
-  explicit constexpr operator float() const { return __builtin_bit_cast(float, static_cast<std::uint32_t>(bits) << 16); }
-  explicit constexpr operator double() const { return static_cast<double>(static_cast<float>(*this)); }
+  CAIRN_HOST_DEVICE explicit constexpr operator float() const {
+    return __builtin_bit_cast(float, static_cast<std::uint32_t>(bits) << 16);
+  }
+  CAIRN_HOST_DEVICE explicit constexpr operator double() const { return static_cast<double>(static_cast<float>(*this)); }
 
   // Compares as numbers: NaN is not equal to itself, and -0 equals 0.
   friend constexpr bool operator==(bfloat16 a, bfloat16 b) { return static_cast<float>(a) == static_cast<float>(b); }
 
 private:
   // Adds half of the last place that stays, less a bit if that place is even. The carry goes up into the exponent.
-  static constexpr std::uint16_t rounded(std::uint32_t b) {
+  CAIRN_HOST_DEVICE static constexpr std::uint16_t rounded(std::uint32_t b) {
     if ((b & 0x7FFFFFFFU) > 0x7F800000U) return static_cast<std::uint16_t>(b >> 16 | 0x40U);
     return static_cast<std::uint16_t>((b + 0x7FFFU + (b >> 16 & 1U)) >> 16);
   }
@@ -732,30 +734,49 @@ namespace cairn {
 // IEEE 754 binary16, "half": 11 bits of mantissa, normal from 6e-5 to 65504, subnormal down to 6e-8. As the element type of
 // a network it is used like bfloat16 (core/bfloat16.hpp), with the same conversions.
 //
-// There is no loss scaling: gradients of activations below 3e-8 become 0 and those above 65504 infinity, so a network that
-// torch trains with a GradScaler needs bfloat16 or float here.
+// Gradients of activations below 3e-8 become 0 and those above 65504 infinity: a network that torch trains with a
+// GradScaler needs the option loss_scale of a trainer, or bfloat16.
 struct float16 {
   using sum_type = float; // see accumulated
 
   std::uint16_t bits;
 
   float16() = default;
-  explicit constexpr float16(float x) : bits(detail::rounded_bits<5>(static_cast<double>(x))) {}
+  CAIRN_HOST_DEVICE explicit constexpr float16(float x) : bits(rounded(x)) {}
+  // Rounds once: by way of float it would round twice.
   explicit constexpr float16(double x) : bits(detail::rounded_bits<5>(x)) {}
   static constexpr float16 from_bits(std::uint16_t b) { return __builtin_bit_cast(float16, b); }
 
-  explicit constexpr operator float() const {
+  CAIRN_HOST_DEVICE explicit constexpr operator float() const {
     const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000U) << 16, fraction = bits & 0x3FFU;
     const std::uint32_t exponent = bits >> 10 & 0x1FU;
-    if (exponent == 0x1F) return __builtin_bit_cast(float, sign | 0x7F800000U | fraction << 13);
+    if (exponent == 0x1F) { // a NaN becomes quiet, as the instructions of processors make it
+      const std::uint32_t quiet = fraction != 0 ? 0x400000U : 0;
+      return __builtin_bit_cast(float, sign | 0x7F800000U | quiet | fraction << 13);
+    }
     if (exponent != 0) return __builtin_bit_cast(float, sign | (exponent + 112) << 23 | fraction << 13);
     const float tiny = static_cast<float>(fraction) * 0x1p-24F; // a subnormal one, or 0
     return sign != 0 ? -tiny : tiny;
   }
-  explicit constexpr operator double() const { return static_cast<double>(static_cast<float>(*this)); }
+  CAIRN_HOST_DEVICE explicit constexpr operator double() const { return static_cast<double>(static_cast<float>(*this)); }
 
   // Compares as numbers: NaN is not equal to itself, and -0 equals 0.
   friend constexpr bool operator==(float16 a, float16 b) { return static_cast<float>(a) == static_cast<float>(b); }
+
+private:
+  // Of a normal result as bfloat16 does it. A subnormal one is made by an addition: the last place of 1/2 + |x| is that of the
+  // result.
+  CAIRN_HOST_DEVICE static constexpr std::uint16_t rounded(float x) {
+    const auto b = __builtin_bit_cast(std::uint32_t, x);
+    const std::uint32_t sign = b >> 16 & 0x8000U, a = b & 0x7FFFFFFFU;
+    constexpr std::uint32_t infinite = 0x7F800000U, two_to_16 = 0x47800000U, two_to_minus_14 = 0x38800000U;
+    std::uint32_t made = 0;
+    if (a > infinite) made = 0x7E00U | (a >> 13 & 0x3FFU); // NaN
+    else if (a >= two_to_16) made = 0x7C00U;
+    else if (a >= two_to_minus_14) made = (a - 0x38000000U + 0xFFFU + (a >> 13 & 1U)) >> 13;
+    else made = __builtin_bit_cast(std::uint32_t, __builtin_bit_cast(float, a) + 0.5F) - 0x3F000000U;
+    return static_cast<std::uint16_t>(sign | made);
+  }
 };
 
 static_assert(sizeof(float16) == 2);
@@ -4618,9 +4639,9 @@ inline void ask_for_huge_pages([[maybe_unused]] void* block, [[maybe_unused]] st
 
 namespace cairn::detail {
 
-// The instruction sets that kernels are written for; each includes those before it. `avx2` includes FMA, `avx512` the parts F,
-// VL, DQ and BW. `plain` is C++ that the compiler optimises, and the only one on machines other than x86-64. `avx512_bf16` and
-// `amx_bf16` are for products of bfloat16.
+// The instruction sets that kernels are written for; each includes those before it. `avx2` includes FMA and F16C, `avx512` the
+// parts F, VL, DQ and BW. `plain` is C++ that the compiler optimises, and the only one on machines other than x86-64.
+// `avx512_bf16` and `amx_bf16` are for products of bfloat16.
 enum class instruction_set : unsigned char { plain, avx2, avx512, avx512_bf16, amx_bf16 };
 
 // As people write it.
@@ -4647,6 +4668,18 @@ inline std::string word_for_instruction_set() {
   return word == nullptr ? "" : word;
 }
 
+#if CAIRN_X86
+
+// Whether the processor has F16C, the conversions of float16: clang 14 does not know it by name. Volatile, as a compiler would
+// else take cpuid, which costs a virtual machine 7 microseconds, out of what is done once.
+inline bool has_f16c() {
+  unsigned a = 1, b = 0, c = 0, d = 0;
+  __asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
+  return (c >> 29 & 1U) != 0;
+}
+
+#endif
+
 // The widest set that this machine and its operating system support, for all but products of bfloat16; determined once.
 // CAIRN_ISA=plain or avx2 in the environment lowers it, to compare or to reproduce the results of another machine; it cannot
 // raise it. An unknown word is an error, reported at the latest when a cpu queue is made.
@@ -4655,7 +4688,7 @@ inline instruction_set widest_instruction_set() {
     instruction_set found = instruction_set::plain;
 #if CAIRN_X86
     __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0) found = instruction_set::avx2;
+    if (__builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 && has_f16c()) found = instruction_set::avx2;
     if (found == instruction_set::avx2 && __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512vl") != 0 &&
         __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512bw") != 0)
       found = instruction_set::avx512;
@@ -4670,7 +4703,7 @@ inline instruction_set widest_instruction_set() {
 // Whether the processor has AMX for bfloat16.
 inline bool has_amx_bf16() {
   unsigned a = 7, b = 0, c = 0, d = 0;
-  __asm__("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d)); // bits 22 and 24: products of bfloat16, and tiles
+  __asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d)); // bits 22 and 24: products of bfloat16, and tiles
   return (d >> 22 & 1U) != 0 && (d >> 24 & 1U) != 0;
 }
 
@@ -4726,7 +4759,10 @@ inline void spin_pause() {
 }
 
 // Threads that are started once and then share the parts of one job after another with the caller. A job costs no allocation
-// and no lock: a free thread takes the next part.
+// and no lock.
+//
+// Each thread begins with a share of its own, as many neighbouring parts as the others have, and then helps with the shares of
+// others. So the rows of a matrix, which ops cut into parts in their order, stay in one core's cache from op to op.
 //
 // One thread at a time may call run(), and a part must not call it.
 class workers {
@@ -4734,7 +4770,8 @@ public:
   using part_function = void (*)(void* context, std::size_t part, std::size_t thread);
 
   // `helpers` threads besides the caller.
-  explicit workers(std::size_t helpers) : threads_(new std::thread[helpers]) {
+  explicit workers(std::size_t helpers)
+      : shares_(new share[helpers + 1]), count_(helpers + 1), threads_(new std::thread[helpers]) {
     try {
       for (; started_ < helpers; ++started_) threads_[started_] = std::thread([this, thread = started_ + 1] { serve(thread); });
     } catch (...) {
@@ -4754,7 +4791,8 @@ public:
     parts_ = static_cast<std::uint32_t>(parts);
     open_.store(parts_, std::memory_order_relaxed);
     const std::uint32_t round = round_.load(std::memory_order_relaxed) + 1;
-    ticket_.store(std::uint64_t{round} << 32 | parts_, std::memory_order_release);
+    for (std::size_t k = 0; k < count_; ++k)
+      shares_[k].ticket.store(std::uint64_t{round} << 32 | (begin_of(k + 1) - begin_of(k)), std::memory_order_release);
     round_.store(round, std::memory_order_release);
     round_.notify_all();
 
@@ -4783,14 +4821,24 @@ private:
     }
   }
 
-  // The ticket is (round, parts left). A part is taken by a compare-exchange, which fails if the round is over: a thread that
-  // wakes late finds no part, so no thread has to wait for it. The job's description is read only after a part has been taken,
-  // and does not change until that part is done.
+  // The parts [begin_of(k), begin_of(k + 1)) are the share of thread k.
+  struct alignas(64) share {
+    std::atomic<std::uint64_t> ticket{0}; // (round, parts left)
+  };
+  std::uint32_t begin_of(std::size_t k) const { return static_cast<std::uint32_t>(std::uint64_t{parts_} * k / count_); }
+
   void take_parts(std::uint32_t round, std::size_t thread) {
-    std::uint64_t ticket = ticket_.load(std::memory_order_acquire);
+    for (std::size_t k = thread; k < thread + count_; ++k) take_parts(round, thread, k % count_);
+  }
+  // A part is taken by a compare-exchange, which fails if the round is over: a thread that wakes late finds no part, so no thread
+  // has to wait for it. The job's description is read only after a part has been taken, and does not change until that part is
+  // done.
+  void take_parts(std::uint32_t round, std::size_t thread, std::size_t k) {
+    std::atomic<std::uint64_t>& of_share = shares_[k].ticket;
+    std::uint64_t ticket = of_share.load(std::memory_order_acquire);
     while (ticket >> 32 == round && static_cast<std::uint32_t>(ticket) != 0) {
-      if (!ticket_.compare_exchange_weak(ticket, ticket - 1, std::memory_order_acq_rel)) continue;
-      const std::uint32_t part = parts_ - static_cast<std::uint32_t>(ticket);
+      if (!of_share.compare_exchange_weak(ticket, ticket - 1, std::memory_order_acq_rel)) continue;
+      const std::uint32_t part = begin_of(k + 1) - static_cast<std::uint32_t>(ticket);
       if (!failed_.load(std::memory_order_relaxed)) {
         try {
           function_(context_, part, thread);
@@ -4799,7 +4847,7 @@ private:
         }
       }
       if (open_.fetch_sub(1, std::memory_order_acq_rel) == 1) open_.notify_one();
-      ticket = ticket_.load(std::memory_order_acquire);
+      ticket = of_share.load(std::memory_order_acquire);
     }
   }
 
@@ -4816,7 +4864,8 @@ private:
   std::exception_ptr failure_;
   std::atomic<bool> failed_{false};
   std::atomic<bool> stopping_{false};
-  alignas(64) std::atomic<std::uint64_t> ticket_{0};
+  std::unique_ptr<share[]> shares_;
+  std::size_t count_;
   alignas(64) std::atomic<std::uint32_t> round_{0}; // idle threads sleep on it
   alignas(64) std::atomic<std::uint32_t> open_{0};  // parts not yet done; the caller sleeps on it
   std::unique_ptr<std::thread[]> threads_;
@@ -7667,6 +7716,142 @@ struct queue_without_this_op {
 
 } // namespace cairn::detail
 
+// cairn/ops/clip/clip.hpp
+
+namespace cairn::detail {
+
+// max_norm / (norm + 1e-6), but at most 1, and 1 with a max_norm of 0: the factor of torch.nn.utils.clip_grad_norm_. A NaN norm
+// gives NaN, so a diverged step is noticed.
+CAIRN_HOST_DEVICE constexpr double clip_factor(double norm, double max_norm) {
+  const double factor = max_norm / (norm + 1e-6);
+  return max_norm <= 0 || factor > 1 ? 1 : factor;
+}
+
+} // namespace cairn::detail
+
+namespace cairn::ops {
+
+// *factor = *mean clip_factor(sqrt(*squares) scale *mean, max_norm); a null mean counts as 1. All are single numbers in the
+// device's memory, so that on an asynchronous device the host need not wait for the norm, nor know the factor of a mean.
+void clip(detail::queue_without_this_op, double* factor, const double* squares, double scale, double max_norm,
+          const double* mean) = delete;
+
+} // namespace cairn::ops
+
+// cairn/ops/check_gradients/check_gradients.hpp
+
+namespace cairn::detail {
+
+// How the scale of a loss changes.
+struct loss_scale_rule {
+  double growth_factor = 1;
+  double backoff_factor = 1;
+  std::uint64_t growth_interval = 1;
+};
+
+// The state of loss scaling, which a saved state contains and all ranks have in common.
+struct loss_scale_state {
+  double scale = 0;                 // of the next step; 0: the loss is not scaled
+  std::uint64_t growth_tracker = 0; // steps since the scale has changed or an update was skipped
+  std::uint64_t skipped = 0;        // updates so far
+  std::uint64_t in_a_row = 0;       // of these, since the last update
+
+  // As torch.amp.GradScaler.update(): the scale is rounded to float, and does not grow to infinity. It does not fall so far that
+  // its inverse is infinite.
+  CAIRN_HOST_DEVICE void update(const loss_scale_rule& by, bool is_finite) {
+    if (!is_finite) {
+      const auto lower = static_cast<float>(scale * by.backoff_factor);
+      if (lower >= 0x1p-126F) scale = static_cast<double>(lower);
+      growth_tracker = 0;
+      ++skipped;
+      ++in_a_row;
+      return;
+    }
+    in_a_row = 0;
+    if (++growth_tracker < by.growth_interval) return;
+    growth_tracker = 0;
+    const auto higher = static_cast<float>(scale * by.growth_factor);
+    if (static_cast<double>(higher) < 0x1p128) scale = static_cast<double>(higher);
+  }
+  bool operator==(const loss_scale_state&) const = default;
+};
+
+} // namespace cairn::detail
+
+namespace cairn::ops {
+
+// What a device whose work is done later knows of loss scaling, in its memory: the host learns it when a step is over.
+struct checked_gradients {
+  detail::loss_scale_state state{};
+  std::uint64_t applies = 1;       // 0: this step's update is skipped
+  double unscale = 1;              // the number given to check_gradients(), divided by the scale of this step
+  double mean = 1;                 // the mean given to it
+  double input_gradient_scale = 1; // of the last micro-batch
+};
+static_assert(std::is_trivially_copyable_v<checked_gradients>);
+
+// What check_gradients() reads and writes besides: single numbers in the device's memory.
+struct gradients_to_check {
+  const double* squares = nullptr;           // of all gradients, summed over the ranks
+  double* mean = nullptr;                    // multiplies them besides `number`
+  bool has_mean = false;                     // or else it counts as 1
+  double* factor = nullptr;                  // written: by what an update multiplies the gradients
+  detail::loss_scale_state* state = nullptr; // written: a copy of the state
+};
+
+// Decides whether this step's update is skipped, and the scale of the next step: with m = *g.mean, or 1,
+//   applies = *g.squares is finite;  unscale = number / state.scale;  mean = m;  *g.mean = *g.factor = unscale m
+// Then the state changes as rule says, and *g.state is a copy of it. An update with a skip_decision reads `applies`.
+void check_gradients(detail::queue_without_this_op, checked_gradients* checked, const gradients_to_check& g, double number,
+                     const detail::loss_scale_rule& rule) = delete;
+
+// clip() of checked gradients: *factor = unscale mean clip_factor(sqrt(*squares) unscale mean, max_norm), without the last factor
+// if the update is skipped.
+void clip_checked(detail::queue_without_this_op, double* factor, const double* squares, double max_norm,
+                  const checked_gradients* checked) = delete;
+
+// A part of an update's arguments: whether it is made, and which one it is, as a device has decided. Without loss scaling, and
+// where the host waits for each step, the host knows both. Else it knows the decision of all steps but the last two: this one,
+// and the one before.
+struct skip_decision {
+  const checked_gradients* checked = nullptr; // in the device's memory; null: the update is made
+  std::uint64_t known_skips = 0;              // those that the host counted; if there is one more, the step's number is 1 less
+
+  CAIRN_HOST_DEVICE bool skips() const { return checked != nullptr && checked->applies == 0; }
+  CAIRN_HOST_DEVICE bool is_one_less() const { return checked != nullptr && checked->state.skipped != known_skips; }
+};
+
+} // namespace cairn::ops
+
+namespace cairn::detail {
+
+// The formulas of both ops, for one thread of any device.
+CAIRN_HOST_DEVICE inline void check_gradients_now(ops::checked_gradients& checked, const ops::gradients_to_check& g,
+                                                  double number, const loss_scale_rule& rule) {
+  const double squares = *g.squares, own = g.has_mean ? *g.mean : 1;
+  checked.unscale = number / checked.state.scale;
+  checked.mean = own;
+  *g.mean = *g.factor = checked.unscale * own;
+  const bool is_finite = squares - squares == 0; // neither infinity nor NaN
+  checked.applies = is_finite ? 1 : 0;
+  checked.state.update(rule, is_finite);
+  *g.state = checked.state;
+}
+
+CAIRN_HOST_DEVICE inline double checked_factor(const ops::checked_gradients& checked, double root, double max_norm) {
+  if (checked.applies == 0) return checked.unscale * checked.mean;
+  return checked.unscale * (checked.mean * clip_factor(root * (checked.unscale * checked.mean), max_norm));
+}
+
+// A device whose queue is Queue has these ops.
+template <class Queue>
+concept checks_gradients = requires(Queue& queue, ops::checked_gradients* checked, double* factor) {
+  check_gradients(queue, checked, ops::gradients_to_check{}, 1.0, loss_scale_rule{});
+  clip_checked(queue, factor, factor, 1.0, checked);
+};
+
+} // namespace cairn::detail
+
 // cairn/ops/adam/adam.hpp
 
 namespace cairn::ops {
@@ -7684,6 +7869,19 @@ struct adam_coefficients {
   T weight_decay;                 // added to the gradient: Adam
   T shrink;                       // parameters are multiplied by it first: 1 - learning rate x weight decay of AdamW, else 1
   const double* factor = nullptr; // a number in the device's memory that multiplies the scale; null: 1
+  skip_decision decision{};       // whether the update is made, and which one it is
+  T correction_if_one_less = 0;   // in place of `correction` and `rate` if its number is 1 less than the host knew
+  T rate_if_one_less = 0;
+
+  // Those of the update that the device has decided on.
+  CAIRN_HOST_DEVICE adam_coefficients decided() const {
+    adam_coefficients c = *this;
+    if (decision.is_one_less()) {
+      c.correction = correction_if_one_less;
+      c.rate = rate_if_one_less;
+    }
+    return c;
+  }
 };
 
 // For each of `count` elements
@@ -7708,6 +7906,328 @@ concept adam_runs_on =
     requires(Queue& queue, std::size_t n, T* y, const T* x, const adam_coefficients<T>& c) { adam(queue, n, y, y, y, x, c); };
 
 } // namespace cairn::detail
+
+// cairn/ops/elementwise/simd.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// The vector extensions of g++ and clang: + and > work on all elements. <immintrin.h> offers the same instructions, but costs
+// every user of the library a quarter of a second. `loose` is a vector at any address in memory that 16-bit elements have.
+template <class T, std::size_t Bytes>
+struct simd {
+  using integer = std::conditional_t<sizeof(T) == 4, int, long long>;
+  typedef T vector __attribute__((vector_size(Bytes)));
+  typedef T loose __attribute__((vector_size(Bytes), aligned(2), may_alias));
+  typedef integer integers __attribute__((vector_size(Bytes)));
+  static constexpr std::size_t width = Bytes / sizeof(T);
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+// cairn/ops/elementwise/narrow_registers.hpp
+
+#if CAIRN_X86
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// Vectors of 16-bit elements, each in the lower half of a word, and as floats. The conversions have the bits of those of one
+// element. read() and write() are conversions of neighbours in memory. Those of eight name AVX2 without FMA, so that formulas
+// whose products and sums may not be contracted can call them too.
+
+struct eight_words {
+  typedef std::uint16_t halves __attribute__((vector_size(16)));
+  typedef std::uint16_t loose_halves __attribute__((vector_size(16), aligned(2), may_alias));
+  typedef std::uint32_t words __attribute__((vector_size(32)));
+  typedef std::uint32_t loose __attribute__((vector_size(32), aligned(2), may_alias));
+  using floats = typename simd<float, 32>::vector;
+
+  [[gnu::always_inline]] __attribute__((target("avx2"))) static words load(const void* p) {
+    words x; // g++ 12 would widen the two halves of the vector apart
+    __asm__("vpmovzxwd %1, %0" : "=x"(x) : "m"(*static_cast<const loose_halves*>(p)));
+    return x;
+  }
+  [[gnu::always_inline]] __attribute__((target("avx2"))) static void store(void* p, words x) {
+    *static_cast<loose_halves*>(p) = __builtin_convertvector(x, halves);
+  }
+};
+
+template <class T>
+struct eight_of;
+
+template <>
+struct eight_of<bfloat16> : eight_words {
+  [[gnu::always_inline]] __attribute__((target("avx2"))) static floats widened(words x) {
+    return reinterpret_cast<floats>(x << 16);
+  }
+  [[gnu::always_inline]] __attribute__((target("avx2"))) static words rounded(floats x) {
+    const words b = reinterpret_cast<words>(x), top = b >> 16;
+    return x == x ? (b + 0x7FFFU + (top & 1U)) >> 16 : top | 0x40U;
+  }
+  [[gnu::always_inline]] __attribute__((target("avx2"))) static floats read(const void* p) { return widened(load(p)); }
+  [[gnu::always_inline]] __attribute__((target("avx2"))) static void write(void* p, floats x) { store(p, rounded(x)); }
+  // Of sixteen neighbours, which are checked for NaN together.
+  [[gnu::always_inline]] __attribute__((target("avx2"))) static void write(void* p, floats x, floats y) {
+    int nan = 0; // a bit for each place
+    floats unordered;
+    __asm__("vcmpunordps %2, %1, %0" : "=x"(unordered) : "x"(x), "x"(y));
+    __asm__("vmovmskps %1, %0" : "=r"(nan) : "x"(unordered));
+    words first = reinterpret_cast<words>(x), second = reinterpret_cast<words>(y);
+    if (nan == 0) [[likely]] {
+      first = (first + 0x7FFFU + (first >> 16 & 1U)) >> 16;
+      second = (second + 0x7FFFU + (second >> 16 & 1U)) >> 16;
+    } else {
+      first = rounded(x);
+      second = rounded(y);
+    }
+    __asm__("vpackusdw %2, %1, %0" : "=x"(first) : "x"(first), "x"(second));
+    __asm__("vpermq $0xD8, %1, %0" : "=x"(first) : "x"(first));
+    *static_cast<loose*>(p) = first;
+  }
+};
+
+// By F16C, whose instructions are written as text: this target does not name it.
+template <>
+struct eight_of<float16> : eight_words {
+  [[gnu::always_inline]] __attribute__((target("avx2"))) static floats widened(words x) {
+    return from_halves(__builtin_convertvector(x, halves));
+  }
+  [[gnu::always_inline]] __attribute__((target("avx2"))) static words rounded(floats x) {
+    return __builtin_convertvector(to_halves(x), words);
+  }
+  [[gnu::always_inline]] __attribute__((target("avx2"))) static floats read(const void* p) {
+    floats to;
+    __asm__("vcvtph2ps %1, %0" : "=x"(to) : "m"(*static_cast<const loose_halves*>(p)));
+    return to;
+  }
+  [[gnu::always_inline]] __attribute__((target("avx2"))) static void write(void* p, floats x) {
+    *static_cast<loose_halves*>(p) = to_halves(x);
+  }
+  [[gnu::always_inline]] __attribute__((target("avx2"))) static void write(void* p, floats x, floats y) {
+    write(p, x);
+    write(static_cast<char*>(p) + 16, y);
+  }
+
+private:
+  [[gnu::always_inline]] __attribute__((target("avx2"))) static floats from_halves(halves x) {
+    floats to;
+    __asm__("vcvtph2ps %1, %0" : "=x"(to) : "x"(x));
+    return to;
+  }
+  [[gnu::always_inline]] __attribute__((target("avx2"))) static halves to_halves(floats x) { // 0: to nearest, ties to even
+    halves to;
+    __asm__("vcvtps2ph $0, %1, %0" : "=x"(to) : "x"(x));
+    return to;
+  }
+};
+
+// Floats as they are.
+template <>
+struct eight_of<float> {
+  using floats = typename simd<float, 32>::vector;
+  using loose = typename simd<float, 32>::loose;
+  [[gnu::always_inline]] __attribute__((target("avx2"))) static floats read(const void* p) {
+    return *static_cast<const loose*>(p);
+  }
+  [[gnu::always_inline]] __attribute__((target("avx2"))) static void write(void* p, floats x, floats y) {
+    *static_cast<loose*>(p) = x;
+    *static_cast<loose*>(static_cast<void*>(static_cast<char*>(p) + 32)) = y;
+  }
+};
+
+// The same for sixteen of them.
+struct sixteen_words {
+  typedef std::uint16_t halves __attribute__((vector_size(32)));
+  typedef std::uint16_t loose_halves __attribute__((vector_size(32), aligned(2), may_alias));
+  typedef std::uint32_t words __attribute__((vector_size(64)));
+  using floats = typename simd<float, 64>::vector;
+};
+
+template <class T>
+struct sixteen_of;
+
+template <>
+struct sixteen_of<bfloat16> : sixteen_words {
+  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static floats read(const void* p) {
+    words x;
+    __asm__("vpmovzxwd %1, %0" : "=v"(x) : "m"(*static_cast<const loose_halves*>(p)));
+    return reinterpret_cast<floats>(x << 16);
+  }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static void write(void* p, floats x) {
+    const words b = reinterpret_cast<words>(x), top = b >> 16;
+    words rounded = (b + 0x7FFFU + (top & 1U)) >> 16;
+    unsigned short nan = 0; // a bit for each element
+    __asm__("vcmpunordps %1, %1, %0" : "=k"(nan) : "v"(x));
+    if (nan != 0) [[unlikely]]
+      rounded = x == x ? rounded : top | 0x40U;
+    __asm__("vpmovdw %1, %0" : "=m"(*static_cast<loose_halves*>(p)) : "v"(rounded)); // g++ 12 would permute words
+  }
+};
+
+// Rounded by AVX512-BF16, which takes subnormal numbers as zero: a vector that has one is rounded as above.
+struct sixteen_of_bf16 : sixteen_of<bfloat16> {
+  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static void write(void* p, floats x) {
+    unsigned short subnormal = 0; // a bit for each element
+    __asm__("vfpclassps $0x20, %1, %0" : "=k"(subnormal) : "v"(x));
+    if (subnormal != 0) [[unlikely]]
+      return sixteen_of<bfloat16>::write(p, x);
+    halves to;
+    __asm__("vcvtneps2bf16 %1, %0" : "=v"(to) : "v"(x));
+    *static_cast<loose_halves*>(p) = to;
+  }
+};
+
+template <>
+struct sixteen_of<float16> : sixteen_words {
+  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static floats read(const void* p) {
+    floats to;
+    __asm__("vcvtph2ps %1, %0" : "=v"(to) : "m"(*static_cast<const loose_halves*>(p)));
+    return to;
+  }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static void write(void* p, floats x) {
+    halves to;
+    __asm__("vcvtps2ph $0, %1, %0" : "=v"(to) : "v"(x));
+    *static_cast<loose_halves*>(p) = to;
+  }
+};
+// Floats as they are.
+template <>
+struct sixteen_of<float> {
+  using floats = typename simd<float, 64>::vector;
+  using loose = typename simd<float, 64>::loose;
+  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static floats read(const void* p) { return *static_cast<const loose*>(p); }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static void write(void* p, floats x) { *static_cast<loose*>(p) = x; }
+};
+
+// How results of type T are written, bfloat16 by AVX512-BF16 if so.
+template <class T, bool ByBf16>
+using sixteen_to = std::conditional_t<ByBf16 && std::is_same_v<T, bfloat16>, sixteen_of_bf16, sixteen_of<T>>;
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+#endif
+
+// cairn/ops/elementwise/conversions.hpp
+
+CAIRN_KERNELS_BEGIN
+
+// Neighbours in memory that have 16 bits, to the type that formulas compute in and back, with the bits of one element's
+// conversions. The two arrays may not overlap.
+namespace cairn::detail {
+
+// clang 14 splits a block of 16 floats when the target has AVX-512, and is then five times slower than for AVX2.
+inline instruction_set widest_for_elements() {
+#if defined(__clang__)
+  return std::min(widest_instruction_set(), instruction_set::avx2);
+#else
+  return widest_instruction_set();
+#endif
+}
+
+template <class T>
+void widen_plain(accumulated<T>* __restrict to, const T* __restrict from, std::size_t count) {
+  constexpr std::size_t block = 16; // a loop of constant length becomes vector code
+  std::size_t i = 0;
+  for (; i + block <= count; i += block)
+    for (std::size_t j = 0; j < block; ++j) to[i + j] = static_cast<accumulated<T>>(from[i + j]);
+  for (; i < count; ++i) to[i] = static_cast<accumulated<T>>(from[i]);
+}
+template <class T>
+void round_once_plain(T* __restrict to, const accumulated<T>* __restrict from, std::size_t count) {
+  constexpr std::size_t block = 16;
+  std::size_t i = 0;
+  for (; i + block <= count; i += block)
+    for (std::size_t j = 0; j < block; ++j) to[i + j] = static_cast<T>(from[i + j]);
+  for (; i < count; ++i) to[i] = static_cast<T>(from[i]);
+}
+
+#if CAIRN_X86
+
+// The types with vectors in narrow_registers.hpp.
+template <class T>
+inline constexpr bool has_vectors = std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>;
+
+// The last elements of at least one vector are converted by a vector that ends with them, some for the second time.
+template <class T>
+CAIRN_TARGET_AVX2 void widen_avx2(float* __restrict to, const T* __restrict from, std::size_t count) {
+  using loose = typename simd<float, 32>::loose;
+  if (count < 8) return widen_plain(to, from, count);
+  for (std::size_t i = 0; i + 8 <= count; i += 8) *reinterpret_cast<loose*>(to + i) = eight_of<T>::read(from + i);
+  *reinterpret_cast<loose*>(to + count - 8) = eight_of<T>::read(from + count - 8);
+}
+template <class T>
+CAIRN_TARGET_AVX2 void round_once_avx2(T* __restrict to, const float* __restrict from, std::size_t count) {
+  using loose = typename simd<float, 32>::loose;
+  if (count < 8) return round_once_plain(to, from, count);
+  std::size_t i = 0;
+  for (; i + 16 <= count; i += 16)
+    eight_of<T>::write(to + i, *reinterpret_cast<const loose*>(from + i), *reinterpret_cast<const loose*>(from + i + 8));
+  for (; i + 8 <= count; i += 8) eight_of<T>::write(to + i, *reinterpret_cast<const loose*>(from + i));
+  eight_of<T>::write(to + count - 8, *reinterpret_cast<const loose*>(from + count - 8));
+}
+template <class T>
+CAIRN_TARGET_AVX512 void widen_avx512(float* __restrict to, const T* __restrict from, std::size_t count) {
+  using loose = typename simd<float, 64>::loose;
+  if (count < 16) return widen_avx2(to, from, count);
+  for (std::size_t i = 0; i + 16 <= count; i += 16) *reinterpret_cast<loose*>(to + i) = sixteen_of<T>::read(from + i);
+  *reinterpret_cast<loose*>(to + count - 16) = sixteen_of<T>::read(from + count - 16);
+}
+template <class T, class Sixteen = sixteen_of<T>>
+CAIRN_TARGET_AVX512 void round_once_avx512(T* __restrict to, const float* __restrict from, std::size_t count) {
+  using loose = typename simd<float, 64>::loose;
+  if (count < 16) return round_once_avx2(to, from, count);
+  for (std::size_t i = 0; i + 16 <= count; i += 16) Sixteen::write(to + i, *reinterpret_cast<const loose*>(from + i));
+  Sixteen::write(to + count - 16, *reinterpret_cast<const loose*>(from + count - 16));
+}
+
+#endif
+
+// to[i] = from[i]: exactly, but that a NaN of float16 becomes quiet.
+template <narrow_element T>
+void widen(accumulated<T>* to, const T* from, std::size_t count) {
+#if CAIRN_X86
+  if constexpr (has_vectors<T>) {
+    const instruction_set set = widest_for_elements();
+    if (set >= instruction_set::avx512) return widen_avx512(to, from, count);
+    if (set == instruction_set::avx2) return widen_avx2(to, from, count);
+  }
+#endif
+  widen_plain(to, from, count);
+}
+
+// to[i] = from[i], rounded to nearest, ties to even.
+template <narrow_element T>
+void round_once(T* to, const accumulated<T>* from, std::size_t count) {
+#if CAIRN_X86
+  if constexpr (has_vectors<T>) {
+    const instruction_set set = widest_for_elements();
+    if constexpr (std::is_same_v<T, bfloat16>)
+      if (set >= instruction_set::avx512 && widest_for_bfloat16() >= instruction_set::avx512_bf16)
+        return round_once_avx512<T, sixteen_of_bf16>(to, from, count);
+    if (set >= instruction_set::avx512) return round_once_avx512(to, from, count);
+    if (set == instruction_set::avx2) return round_once_avx2(to, from, count);
+  }
+#endif
+  round_once_plain(to, from, count);
+}
+
+#if CAIRN_HAS_COMPILED
+CAIRN_COMPILED template void widen(float*, const bfloat16*, std::size_t);
+CAIRN_COMPILED template void widen(float*, const float16*, std::size_t);
+CAIRN_COMPILED template void round_once(bfloat16*, const float*, std::size_t);
+CAIRN_COMPILED template void round_once(float16*, const float*, std::size_t);
+#endif
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
 
 // cairn/ops/elementwise/elementwise.hpp
 
@@ -7736,6 +8256,191 @@ void elementwise(detail::queue_without_this_op, std::size_t count, const F& f, T
 
 } // namespace cairn::ops
 
+// cairn/ops/elementwise/in_registers.hpp
+
+CAIRN_KERNELS_BEGIN
+
+// Formulas on 16-bit elements: a block of 16 is widened when it is loaded and rounded when it is stored, with no array of floats
+// in between. An operand or a result may be of floats as well.
+namespace cairn::detail {
+
+// The instructions for a formula whose products and sums may not be contracted.
+enum class uncontracted_set : unsigned char { plain, avx2 };
+inline uncontracted_set widest_uncontracted() {
+  return widest_instruction_set() == instruction_set::plain ? uncontracted_set::plain : uncontracted_set::avx2;
+}
+
+// The arrays that a formula writes, and those that it reads, in the order of its parameters.
+template <class... R>
+struct written {
+  void* at[sizeof...(R)];
+  explicit written(R*... to) : at{to...} {}
+};
+template <class... S>
+struct taken {
+  const void* at[sizeof...(S)];
+  explicit taken(const S*... from) : at{from...} {}
+};
+
+// Elements are prefetched a page before they are read: see elementwise/cpu.hpp.
+inline constexpr std::size_t bytes_ahead = 4096;
+
+// Whole blocks. See run_blocks() for what f is; the functions that follow are the same for each instruction set.
+template <class F, class... R, class... S, std::size_t... K, std::size_t... I>
+[[gnu::noinline]] void run_narrow_plain(const F& f, std::size_t count, const written<R...>& to, const taken<S...>& from,
+                                        std::index_sequence<K...>, std::index_sequence<I...>) {
+  constexpr std::size_t block = 16;
+  const F element = f;
+  const auto read = [](float* v, const auto* first) __attribute__((always_inline)) {
+    for (std::size_t j = 0; j < block; ++j) v[j] = static_cast<float>(first[j]);
+  };
+  const auto write = [](auto* first, const float* v) __attribute__((always_inline)) {
+    for (std::size_t j = 0; j < block; ++j) first[j] = static_cast<std::remove_reference_t<decltype(first[j])>>(v[j]);
+  };
+  for (std::size_t i = 0; i < count; i += block) {
+    alignas(64) float v[sizeof...(S)][block];
+    (read(v[I], static_cast<const S*>(from.at[I]) + i), ...);
+    for (std::size_t j = 0; j < block; ++j) element(v[I][j]...);
+    (write(static_cast<R*>(to.at[K]) + i, v[K]), ...);
+  }
+}
+
+#if CAIRN_X86
+
+template <class F, class... R, class... S, std::size_t... K, std::size_t... I>
+[[gnu::always_inline]] __attribute__((target("avx2"))) inline void
+narrow_blocks_avx2(const F& f, std::size_t count, const written<R...>& results, const taken<S...>& sources,
+                   std::index_sequence<K...>, std::index_sequence<I...>) {
+  constexpr std::size_t block = 16;
+  using vector = typename simd<float, 32>::loose;
+  const F element = f;
+  void* const to[] = {results.at[K]...};
+  const void* const from[] = {sources.at[I]...};
+  for (std::size_t i = 0; i < count; i += block) {
+    alignas(64) float v[sizeof...(S)][block];
+    (__builtin_prefetch(static_cast<const char*>(from[I]) + i * sizeof(S) + bytes_ahead), ...);
+    ((*reinterpret_cast<vector*>(v[I]) = eight_of<S>::read(static_cast<const S*>(from[I]) + i)), ...);
+    ((*reinterpret_cast<vector*>(v[I] + 8) = eight_of<S>::read(static_cast<const S*>(from[I]) + i + 8)), ...);
+    for (std::size_t j = 0; j < block; ++j) element(v[I][j]...);
+    (eight_of<R>::write(static_cast<R*>(to[K]) + i, *reinterpret_cast<const vector*>(v[K]),
+                        *reinterpret_cast<const vector*>(v[K] + 8)),
+     ...);
+  }
+}
+template <class F, class... R, class... S, std::size_t... K, std::size_t... I>
+[[gnu::noinline]] CAIRN_TARGET_AVX2 void run_narrow_avx2(const F& f, std::size_t count, const written<R...>& to,
+                                                         const taken<S...>& from, std::index_sequence<K...> k,
+                                                         std::index_sequence<I...> i) {
+  narrow_blocks_avx2(f, count, to, from, k, i);
+}
+
+// Without FMA, so no product and sum are contracted.
+template <class F, class... R, class... S, std::size_t... K, std::size_t... I>
+[[gnu::noinline]] __attribute__((target("avx2"))) void
+run_narrow_uncontracted(const F& f, std::size_t count, const written<R...>& to, const taken<S...>& from,
+                        std::index_sequence<K...> k, std::index_sequence<I...> i) {
+  narrow_blocks_avx2(f, count, to, from, k, i);
+}
+
+template <bool ByBf16, class F, class... R, class... S, std::size_t... K, std::size_t... I>
+[[gnu::always_inline]] CAIRN_TARGET_AVX512 inline void
+narrow_blocks_avx512(const F& f, std::size_t count, const written<R...>& results, const taken<S...>& sources,
+                     std::index_sequence<K...>, std::index_sequence<I...>) {
+  constexpr std::size_t block = 16;
+  using vector = typename simd<float, 64>::loose;
+  const F element = f;
+  void* const to[] = {results.at[K]...};
+  const void* const from[] = {sources.at[I]...};
+  for (std::size_t i = 0; i < count; i += block) {
+    alignas(64) float v[sizeof...(S)][block];
+    (__builtin_prefetch(static_cast<const char*>(from[I]) + i * sizeof(S) + bytes_ahead), ...);
+    ((*reinterpret_cast<vector*>(v[I]) = sixteen_of<S>::read(static_cast<const S*>(from[I]) + i)), ...);
+    for (std::size_t j = 0; j < block; ++j) element(v[I][j]...);
+    (sixteen_to<R, ByBf16>::write(static_cast<R*>(to[K]) + i, *reinterpret_cast<const vector*>(v[K])), ...);
+  }
+}
+template <bool ByBf16, class F, class... R, class... S, std::size_t... K, std::size_t... I>
+[[gnu::noinline]] CAIRN_TARGET_AVX512 void run_narrow_avx512(const F& f, std::size_t count, const written<R...>& to,
+                                                             const taken<S...>& from, std::index_sequence<K...> k,
+                                                             std::index_sequence<I...> i) {
+  narrow_blocks_avx512<ByBf16>(f, count, to, from, k, i);
+}
+
+// AVX-512 has FMA; g++ can be told not to contract. (clang cannot, and is not given AVX-512: see widest_for_elements().)
+#if !defined(__clang__)
+template <bool ByBf16, class F, class... R, class... S, std::size_t... K, std::size_t... I>
+[[gnu::noinline]] CAIRN_TARGET_AVX512 __attribute__((optimize("fp-contract=off"))) void
+run_narrow_avx512_uncontracted(const F& f, std::size_t count, const written<R...>& to, const taken<S...>& from,
+                               std::index_sequence<K...> k, std::index_sequence<I...> i) {
+  narrow_blocks_avx512<ByBf16>(f, count, to, from, k, i);
+}
+#endif
+
+#endif
+
+// Whether bfloat16 is rounded by AVX512-BF16.
+inline bool rounds_by_bf16() { return widest_for_bfloat16() >= instruction_set::avx512_bf16; }
+
+template <class F, class... R, class... S>
+void run_narrow_blocks(instruction_set set, const F& f, std::size_t count, const written<R...>& to, const taken<S...>& from) {
+  constexpr std::index_sequence_for<R...> k;
+  constexpr std::index_sequence_for<S...> i;
+#if CAIRN_X86
+  if (set >= instruction_set::avx512) {
+    if constexpr ((std::is_same_v<R, bfloat16> || ...))
+      if (rounds_by_bf16()) return run_narrow_avx512<true>(f, count, to, from, k, i);
+    return run_narrow_avx512<false>(f, count, to, from, k, i);
+  }
+  if (set == instruction_set::avx2) return run_narrow_avx2(f, count, to, from, k, i);
+#else
+  static_cast<void>(set);
+#endif
+  run_narrow_plain(f, count, to, from, k, i);
+}
+template <class F, class... R, class... S>
+void run_narrow_blocks(uncontracted_set set, const F& f, std::size_t count, const written<R...>& to, const taken<S...>& from) {
+  constexpr std::index_sequence_for<R...> k;
+  constexpr std::index_sequence_for<S...> i;
+#if CAIRN_X86
+#if !defined(__clang__)
+  if (set == uncontracted_set::avx2 && widest_instruction_set() >= instruction_set::avx512) {
+    if constexpr ((std::is_same_v<R, bfloat16> || ...))
+      if (rounds_by_bf16()) return run_narrow_avx512_uncontracted<true>(f, count, to, from, k, i);
+    return run_narrow_avx512_uncontracted<false>(f, count, to, from, k, i);
+  }
+#endif
+  if (set == uncontracted_set::avx2) return run_narrow_uncontracted(f, count, to, from, k, i);
+#else
+  static_cast<void>(set);
+#endif
+  run_narrow_plain(f, count, to, from, k, i);
+}
+
+// Any number of elements. As with floats, the last ones are padded to a full block.
+template <class Set, class F, class... R, class... S>
+void run_narrow(Set set, const F& f, std::size_t count, written<R...> to, taken<S...> from) {
+  constexpr std::size_t block = 16, of_results = sizeof...(R), of_operands = sizeof...(S);
+  static_assert(of_results <= of_operands, "elementwise: there are more results than operands; add operands");
+  const std::size_t whole = count / block * block, rest = count - whole;
+  if (whole != 0) run_narrow_blocks(set, f, whole, to, from);
+  if (rest == 0) return;
+  alignas(64) std::byte padded[of_operands][block * sizeof(float)] = {};
+  constexpr std::size_t size_to[] = {sizeof(R)...}, size_from[] = {sizeof(S)...};
+  written<R...> made = to;
+  for (std::size_t k = 0; k < of_operands; ++k) {
+    std::memcpy(padded[k], static_cast<const std::byte*>(from.at[k]) + whole * size_from[k], rest * size_from[k]);
+    from.at[k] = padded[k];
+    if (k < of_results) made.at[k] = padded[k];
+  }
+  run_narrow_blocks(set, f, block, made, from);
+  for (std::size_t k = 0; k < of_results; ++k)
+    std::memcpy(static_cast<std::byte*>(to.at[k]) + whole * size_to[k], padded[k], rest * size_to[k]);
+}
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
 // cairn/ops/elementwise/cpu.hpp
 
 CAIRN_KERNELS_BEGIN
@@ -7755,22 +8460,25 @@ inline constexpr std::size_t element_part = 65536;
 template <class T>
 inline constexpr std::size_t elements_ahead = 4096 / sizeof(T);
 
-// Whole blocks. Loops of constant length over local arrays need no check for overlap, and the compiler keeps
-// the arrays in registers.
-template <std::size_t Results, class F, class T, std::size_t Operands, std::size_t... I>
+// Whole blocks. Results go to a local array first, so a loop of constant length needs no check for overlap. Operands do not: g++
+// copies an array in pieces of 16 bytes, and a vector of AVX2 that is read from two such pieces waits for both of them.
+template <class F, class T, std::size_t Results, std::size_t Operands, std::size_t... I, std::size_t... K>
 [[gnu::always_inline]] inline void run_blocks(const F& f, std::size_t count, const std::array<T*, Results>& results,
-                                              const std::array<const T*, Operands>& sources, std::index_sequence<I...>) {
+                                              const std::array<const T*, Operands>& sources, std::index_sequence<I...>,
+                                              std::index_sequence<K...>) {
   const F element = f;
-  const T* const* const from = sources.data();
-  T* const* const to = results.data();
+  const T* const from[Operands] = {sources.data()[I]...};
+  T* const to[Results] = {results.data()[K]...};
   for (std::size_t i = 0; i < count; i += element_block) {
     for (std::size_t k = 0; k < Operands; ++k) __builtin_prefetch(from[k] + i + elements_ahead<T>);
-    T v[Operands][element_block];
-    for (std::size_t k = 0; k < Operands; ++k)
-      for (std::size_t j = 0; j < element_block; ++j) v[k][j] = from[k][i + j];
-    for (std::size_t j = 0; j < element_block; ++j) element(v[I][j]...);
+    T made[Results][element_block];
+    for (std::size_t j = 0; j < element_block; ++j) {
+      T v[Operands] = {from[I][i + j]...};
+      element(v[I]...);
+      ((made[K][j] = v[K]), ...);
+    }
     for (std::size_t k = 0; k < Results; ++k)
-      for (std::size_t j = 0; j < element_block; ++j) to[k][i + j] = v[k][j];
+      for (std::size_t j = 0; j < element_block; ++j) to[k][i + j] = made[k][j];
   }
 }
 
@@ -7779,36 +8487,55 @@ template <std::size_t Results, class F, class T, std::size_t Operands, std::size
 template <std::size_t Results, class F, class T, std::size_t Operands>
 [[gnu::noinline]] void run_blocks_plain(const F& f, std::size_t count, const std::array<T*, Results>& results,
                                         const std::array<const T*, Operands>& sources) {
-  run_blocks(f, count, results, sources, std::make_index_sequence<Operands>());
+  run_blocks(f, count, results, sources, std::make_index_sequence<Operands>(), std::make_index_sequence<Results>());
 }
 template <std::size_t Results, class F, class T, std::size_t Operands>
 [[gnu::noinline]] CAIRN_TARGET_AVX2 void run_blocks_avx2(const F& f, std::size_t count, const std::array<T*, Results>& results,
                                                          const std::array<const T*, Operands>& sources) {
-  run_blocks(f, count, results, sources, std::make_index_sequence<Operands>());
+  run_blocks(f, count, results, sources, std::make_index_sequence<Operands>(), std::make_index_sequence<Results>());
 }
 template <std::size_t Results, class F, class T, std::size_t Operands>
 [[gnu::noinline]] CAIRN_TARGET_AVX512 void run_blocks_avx512(const F& f, std::size_t count,
                                                              const std::array<T*, Results>& results,
                                                              const std::array<const T*, Operands>& sources) {
-  run_blocks(f, count, results, sources, std::make_index_sequence<Operands>());
+  run_blocks(f, count, results, sources, std::make_index_sequence<Operands>(), std::make_index_sequence<Results>());
 }
 
-// clang 14 splits a block of 16 floats when the target has AVX-512, and is then five times slower than for AVX2.
-inline instruction_set widest_for_elements() {
-#if defined(__clang__)
-  return std::min(widest_instruction_set(), instruction_set::avx2);
-#else
-  return widest_instruction_set();
-#endif
+// The same with vectors of AVX2 but not its FMA: no product and sum are contracted into one operation, so the bits are those of
+// run_blocks_plain().
+#if CAIRN_X86
+template <std::size_t Results, class F, class T, std::size_t Operands>
+[[gnu::noinline]] __attribute__((target("avx2"))) void run_blocks_uncontracted(const F& f, std::size_t count,
+                                                                               const std::array<T*, Results>& results,
+                                                                               const std::array<const T*, Operands>& sources) {
+  run_blocks(f, count, results, sources, std::make_index_sequence<Operands>(), std::make_index_sequence<Results>());
 }
+#endif
 
 template <std::size_t Results, class F, class T, std::size_t Operands>
-void run_elements(instruction_set set, const F& f, std::size_t count, const std::array<T*, Results>& results,
+using function_of_blocks = void (*)(const F&, std::size_t, const std::array<T*, Results>&, const std::array<const T*, Operands>&);
+
+template <std::size_t Results, class F, class T, std::size_t Operands>
+function_of_blocks<Results, F, T, Operands> blocks_of(instruction_set set) {
+  if (set >= instruction_set::avx512) return run_blocks_avx512<Results, F, T, Operands>;
+  if (set == instruction_set::avx2) return run_blocks_avx2<Results, F, T, Operands>;
+  return run_blocks_plain<Results, F, T, Operands>;
+}
+template <std::size_t Results, class F, class T, std::size_t Operands>
+function_of_blocks<Results, F, T, Operands> blocks_of(uncontracted_set set) {
+#if CAIRN_X86
+  if (set == uncontracted_set::avx2) return run_blocks_uncontracted<Results, F, T, Operands>;
+#else
+  static_cast<void>(set);
+#endif
+  return run_blocks_plain<Results, F, T, Operands>;
+}
+
+template <std::size_t Results, class Set, class F, class T, std::size_t Operands>
+void run_elements(Set set, const F& f, std::size_t count, const std::array<T*, Results>& results,
                   const std::array<const T*, Operands>& sources) {
   static_assert(Results <= Operands, "elementwise: there are more results than operands; add operands");
-  const auto blocks = set == instruction_set::avx512 ? run_blocks_avx512<Results, F, T, Operands>
-                      : set == instruction_set::avx2 ? run_blocks_avx2<Results, F, T, Operands>
-                                                     : run_blocks_plain<Results, F, T, Operands>;
+  const auto blocks = blocks_of<Results, F, T, Operands>(set);
   const std::size_t whole = count / element_block * element_block;
   if (whole != 0) blocks(f, whole, results, sources);
   if (whole == count) return;
@@ -7825,43 +8552,33 @@ void run_elements(instruction_set set, const F& f, std::size_t count, const std:
   for (std::size_t k = 0; k < Results; ++k) std::copy(padded[k], padded[k] + (count - whole), results[k] + whole);
 }
 
-// 16-bit elements to the type that formulas compute in, and back, rounded once. Both do whole blocks first, as a loop of constant
-// length becomes vector code.
-template <narrow_element T>
-void widen(accumulated<T>* __restrict to, const T* __restrict from, std::size_t count) {
-  std::size_t i = 0;
-  for (; i + element_block <= count; i += element_block)
-    for (std::size_t j = 0; j < element_block; ++j) to[i + j] = static_cast<accumulated<T>>(from[i + j]);
-  for (; i < count; ++i) to[i] = static_cast<accumulated<T>>(from[i]);
+// The same for 16-bit elements: f works on floats, and its results are rounded once.
+template <class T, std::size_t... K>
+auto all_written(const std::array<T*, sizeof...(K)>& to, std::index_sequence<K...>) {
+  return written{to[K]...};
 }
-template <narrow_element T>
-void round_once(T* __restrict to, const accumulated<T>* __restrict from, std::size_t count) {
-  std::size_t i = 0;
-  for (; i + element_block <= count; i += element_block)
-    for (std::size_t j = 0; j < element_block; ++j) to[i + j] = static_cast<T>(from[i + j]);
-  for (; i < count; ++i) to[i] = static_cast<T>(from[i]);
+template <class T, std::size_t... I>
+auto all_taken(const std::array<const T*, sizeof...(I)>& from, std::index_sequence<I...>) {
+  return taken{from[I]...};
+}
+template <std::size_t Results, class Set, class F, narrow_element T, std::size_t Operands>
+void run_elements(Set set, const F& f, std::size_t count, const std::array<T*, Results>& results,
+                  const std::array<const T*, Operands>& sources) {
+  run_narrow(set, f, count, all_written(results, std::make_index_sequence<Results>()),
+             all_taken(sources, std::make_index_sequence<Operands>()));
 }
 
-// The same for 16-bit elements: f works in the type that their sums are kept in, and its results are rounded once.
-template <std::size_t Results, class F, narrow_element T, std::size_t Operands>
-void run_elements(instruction_set set, const F& f, std::size_t count, const std::array<T*, Results>& results,
-                  const std::array<const T*, Operands>& sources) {
-  using wide = accumulated<T>;
-  constexpr std::size_t piece = 256;
-  alignas(64) wide own[Operands][piece];
-  std::array<wide*, Results> to{};
-  std::array<const wide*, Operands> from{};
-  for (std::size_t k = 0; k < Operands; ++k) from[k] = own[k];
-  for (std::size_t k = 0; k < Results; ++k) to[k] = own[k];
-  for (std::size_t begin = 0; begin < count; begin += piece) {
-    const std::size_t length = std::min(piece, count - begin);
-    const std::size_t whole = (length + element_block - 1) / element_block * element_block; // filled up with zeros
-    for (std::size_t k = 0; k < Operands; ++k) {
-      widen(own[k], sources[k] + begin, length);
-      for (std::size_t i = length; i < whole; ++i) own[k][i] = 0;
-    }
-    run_elements(set, f, whole, to, from);
-    for (std::size_t k = 0; k < Results; ++k) round_once(results[k] + begin, own[k], length);
+// The same for operands and results of elements of either type, T or accumulated<T>.
+template <class T, class Set, class F, class... R, class... S>
+void run_mixed(Set set, const F& f, std::size_t count, const written<R...>& to, const taken<S...>& from) {
+  if constexpr (is_narrow<T>) {
+    run_narrow(set, f, count, to, from);
+  } else {
+    std::array<T*, sizeof...(R)> results{};
+    std::array<const T*, sizeof...(S)> sources{};
+    for (std::size_t k = 0; k < sizeof...(R); ++k) results[k] = static_cast<T*>(to.at[k]);
+    for (std::size_t k = 0; k < sizeof...(S); ++k) sources[k] = static_cast<const T*>(from.at[k]);
+    run_elements(set, f, count, results, sources);
   }
 }
 
@@ -8102,7 +8819,9 @@ namespace cairn::ops {
 
 template <class T>
 void adam(cpu::queue& queue, std::size_t count, T* parameters, T* mean, T* square, const T* gradients,
-          const std::type_identity_t<adam_coefficients<T>>& c) {
+          const std::type_identity_t<adam_coefficients<T>>& given) {
+  if (given.decision.skips()) return;
+  const adam_coefficients<T> c = given.decided();
   const T *const p = parameters, *const m = mean, *const s = square;
   const T scale = static_cast<T>(c.factor == nullptr ? c.scale : c.scale * *c.factor);
   detail::elementwise(queue, count, detail::adam_element<T>{c, scale}, std::array{parameters, mean, square},
@@ -8158,13 +8877,24 @@ namespace cairn::detail {
 // Ways to divide work on a matrix among threads. Neither may change a bit of the result: the values of a row or a column must not
 // depend on the others in its part.
 
+// f(begin, end, scratch) for stretches of rows, of about `grain` elements each.
+template <class F>
+void for_each_stretch_of_rows(cpu::queue& queue, std::size_t rows, std::size_t columns, F&& f, std::size_t grain = 4096) {
+  const std::size_t length = std::max<std::size_t>(1, grain / std::max<std::size_t>(1, columns));
+  queue.parallel_for((rows + length - 1) / length, [&](std::size_t part, std::span<std::byte> scratch) {
+    f(part * length, std::min(rows, (part + 1) * length), scratch);
+  });
+}
+
 // f(row) for every row, in parts of about `grain` elements.
 template <class F>
 void for_each_row(cpu::queue& queue, std::size_t rows, std::size_t columns, F&& f, std::size_t grain = 4096) {
-  const std::size_t length = std::max<std::size_t>(1, grain / std::max<std::size_t>(1, columns));
-  queue.parallel_for((rows + length - 1) / length, [&](std::size_t part, auto) {
-    for (std::size_t row = part * length; row < std::min(rows, (part + 1) * length); ++row) f(row);
-  });
+  for_each_stretch_of_rows(
+      queue, rows, columns,
+      [&](std::size_t begin, std::size_t end, auto) {
+        for (std::size_t row = begin; row < end; ++row) f(row);
+      },
+      grain);
 }
 
 // The widest strip of columns. A strip of sums stays in the innermost cache, and a row of a strip is long enough for the memory
@@ -8335,7 +9065,8 @@ void attention_backward(detail::queue_without_this_op, const attention_extents& 
 // What an attention may have besides its extents; by default it has nothing of it.
 template <class T>
 struct attention_extras {
-  // (samples): a query may look at the first so many keys of its sample only, 0 to all. Null: at all.
+  // (samples): a query may look at the first so many keys of its sample only, 0 to all. Null: at all. Another number throws
+  // cairn::error on a cpu; on a GPU it makes the outputs of its sample NaN.
   const std::int32_t* key_lengths = nullptr;
   // (queries, keys): added to the scaled scores; minus infinity forbids, and a query whose keys are all forbidden may look at
   // none. The strides are elements from the matrix of a sample, or of a head, to the next; 0: it is the same for all. It is a
@@ -8465,8 +9196,9 @@ struct cuts_of_backward {
     keys = std::min(blocks, wanted);
   }
 
-private:
   static constexpr std::size_t block = 64; // keys
+
+private:
   static constexpr std::size_t products_of_one_pass = 5, products_of_two_passes = 7, parts_of_thread = 4;
 
   static range cut_of(std::size_t all, std::size_t cuts, std::size_t cut) { return {all * cut / cuts, all * (cut + 1) / cuts}; }
@@ -8616,6 +9348,36 @@ template <std::size_t Lanes = element_block, class T>
 // The sum of blocks of numbers, and the greatest of them, in 16 lanes, of which those that are half of them apart are joined in
 // the end. They are named vectors: of an array g++ makes single numbers with -O3. Vectors of 16 bytes can be compared on every
 // machine; those of 32 bytes are split where it has no such registers.
+#if defined(__CUDACC__) // nvcc hands a local vector to the compiler of the host as one number: the same sums, in arrays
+class sum_of_blocks {
+public:
+  template <class T>
+  void add(const T* block) {
+    for (std::size_t k = 0; k < element_block; ++k) lane_[k] += static_cast<double>(block[k]);
+  }
+  double sum() {
+    for (std::size_t half = element_block / 2; half > 2; half /= 2)
+      for (std::size_t k = 0; k < half; ++k) lane_[k] += lane_[k + half];
+    return (lane_[0] + lane_[2]) + (lane_[1] + lane_[3]);
+  }
+
+private:
+  double lane_[element_block] = {};
+};
+template <class T>
+class greatest_of_blocks {
+public:
+  explicit greatest_of_blocks(T least) : greatest_(least) {}
+
+  void add(const T* block) {
+    for (std::size_t k = 0; k < element_block; ++k) greatest_ = block[k] > greatest_ ? block[k] : greatest_;
+  }
+  T greatest() const { return greatest_; }
+
+private:
+  T greatest_;
+};
+#else
 class sum_of_blocks {
 public:
   template <class T>
@@ -8626,7 +9388,7 @@ public:
     __builtin_memcpy(v, wide, sizeof v);
     a_ += v[0], b_ += v[1], c_ += v[2], d_ += v[3];
   }
-  // Once: it adds them up in place. (nvcc hands a local vector to the compiler of the host as a double.)
+  // Once: it adds them up in place.
   [[gnu::always_inline]] inline double sum() {
     a_ += c_, b_ += d_;
     a_ += b_;
@@ -8667,6 +9429,7 @@ private:
   static constexpr std::size_t width = 16 / sizeof(T);
   some a_, b_, c_, d_;
 };
+#endif
 
 // Replaces each score s of a row by e^(scale s - shift), where shift is the greatest of the scaled scores, and leaves the row's
 // sum and shift. A row that is masked as a whole has a sum of 0.
@@ -8876,19 +9639,20 @@ namespace cairn::ops {
 template <class T>
 void dropout(cpu::queue& queue, std::size_t count, T* result, const T* x, const types::random_key& key,
              const dropout_rate& rate) {
+  using wide = accumulated<T>;
   constexpr std::size_t piece = 2048; // factors stay in the innermost cache
   const detail::instruction_set set = detail::widest_for_elements();
-  const auto factors_of = set == detail::instruction_set::avx512 ? detail::write_factors_avx512<T>
-                          : set == detail::instruction_set::avx2 ? detail::write_factors_avx2<T>
-                                                                 : detail::write_factors_plain<T>;
+  const auto factors_of = set == detail::instruction_set::avx512 ? detail::write_factors_avx512<wide>
+                          : set == detail::instruction_set::avx2 ? detail::write_factors_avx2<wide>
+                                                                 : detail::write_factors_plain<wide>;
   queue.parallel_for((count + piece - 1) / piece, [&](std::size_t part, auto) {
-    alignas(64) T factors[piece];
+    alignas(64) wide factors[piece];
     const std::size_t begin = part * piece;
     const std::size_t length = std::min(piece, count - begin);
     constexpr std::size_t group = 4 * detail::random_lanes;
     factors_of(factors, (length + group - 1) / group * group, key, begin, rate);
-    detail::run_elements(set, detail::multiply_element{}, length, std::array{result + begin},
-                         std::array<const T*, 2>{x + begin, factors});
+    detail::run_mixed<T>(set, detail::multiply_element{}, length, detail::written{result + begin},
+                         detail::taken{x + begin, &factors[0]});
   });
 }
 
@@ -9085,17 +9849,6 @@ CAIRN_KERNELS_END
 CAIRN_KERNELS_BEGIN
 
 namespace cairn::detail {
-
-// The vector extensions of g++ and clang: + and > work on all elements. <immintrin.h> offers the same instructions, but costs
-// every user of the library a quarter of a second. `loose` is a vector at any address in memory that 16-bit elements have.
-template <class T, std::size_t Bytes>
-struct simd {
-  using integer = std::conditional_t<sizeof(T) == 4, int, long long>;
-  typedef T vector __attribute__((vector_size(Bytes)));
-  typedef T loose __attribute__((vector_size(Bytes), aligned(2), may_alias));
-  typedef integer integers __attribute__((vector_size(Bytes)));
-  static constexpr std::size_t width = Bytes / sizeof(T);
-};
 
 // A register of 32 bytes. The mask of AVX2 is a register too: all bits of an element are set, or none. A masked
 // load gives zero where the mask is not set and touches no memory there.
@@ -9396,7 +10149,7 @@ template <class T>
 struct epilogue {
   const T* bias = nullptr;            // (columns of c): added to every row
   activation then = activation::none; // applied after the bias
-  matrix<const T> addend{};           // like c, or data null; may be c itself, on a GPU without activation and row sums
+  matrix<const T> addend{};           // like c, or data null; may be c itself, on a GPU without activation
   matrix<const T> mask{};             // like c, or data null: the derivative of ReLU at its output
   accumulated<T>* row_sums = nullptr; // (rows of c): the sum of each row of op(a), over the reduction; a Linear's
                                       // bias gradient, which comes along with its weight gradient
@@ -9740,15 +10493,33 @@ matrix<T> rows_between(matrix<T> all, std::size_t begin, std::size_t end) {
   return {all.data + begin * all.stride, end - begin, all.columns, all.stride};
 }
 
+// Copies rows, which are widened or rounded if the elements' types are not the same.
+template <class To, class From>
+void copy_rows(matrix<To> to, matrix<const From> from) {
+  for (std::size_t j = 0; j < from.rows; ++j) {
+    if constexpr (std::is_same_v<To, From>) std::copy_n(from.data + j * from.stride, from.columns, to.data + j * to.stride);
+    else if constexpr (is_narrow<From>) widen(to.data + j * to.stride, from.data + j * from.stride, from.columns);
+    else round_once(to.data + j * to.stride, from.data + j * from.stride, from.columns);
+  }
+}
+template <class To, class From>
+void copy_rows(matrix<To> to, matrix<From> from) {
+  copy_rows(to, matrix<const From>(from));
+}
+
 // The keys and values of one head from the key `first` on, and their gradients, each (keys, width), for the products of all its
 // strips.
 //
 // In the operands, rows lie as far apart as a row of all heads is long: thousands of keys have a page each, and share few sets of
 // a cache. If there is room, products read and add to copies without gaps instead. A product whose second operand is transposed
 // would turn it again for each strip, so copies for those are turned. No bit of a result depends on it.
-template <class T>
+//
+// Operands of 16 bits, S, are widened when they are copied. Without room for that there are no copies of them: key and value are
+// null.
+template <class T, class S = T>
 struct head_of_keys {
   std::size_t first = 0;
+  matrix<const S> stored_key{}, stored_value{};
   matrix<const T> key{}, value{};
   matrix<const T> turned_key{}, turned_value{}; // (width, keys); null: there is none
   matrix<T> key_gradient{}, value_gradient{};
@@ -9762,24 +10533,31 @@ struct head_of_keys {
     return {all.data + (begin - first), all.rows, end - begin, all.stride};
   }
 
-  void copy_for_forward(std::span<std::byte> room) {
+  // `spare` is memory that copies of 16-bit elements pass through.
+  void copy_for_forward(std::span<std::byte> room, std::span<std::byte> spare) {
     if (2 * bytes_of_copy() > room.size()) return;
-    turned_key = turned(key, take(room));
-    value = copied(value, take(room));
+    turned_key = turned(stored_key, take(room), spare);
+    value = copied(stored_value, take(room));
   }
-  void copy_for_query_gradients(std::span<std::byte> room) {
+  void copy_for_query_gradients(std::span<std::byte> room, std::span<std::byte> spare) {
     if (3 * bytes_of_copy() > room.size()) return;
-    turned_key = turned(key, take(room));
-    turned_value = turned(value, take(room));
-    key = copied(key, take(room));
+    turned_key = turned(stored_key, take(room), spare);
+    turned_value = turned(stored_value, take(room), spare);
+    key = copied(stored_key, take(room));
   }
-  void copy_for_backward(std::span<std::byte> room) {
-    if (5 * bytes_of_copy() > room.size()) return;
-    turned_key = turned(key, take(room));
-    turned_value = turned(value, take(room));
-    key = copied(key, take(room));
+  void copy_for_backward(std::span<std::byte> room, std::span<std::byte> spare) {
+    if (copies_for_backward * bytes_of_copy() > room.size()) return;
+    turned_key = turned(stored_key, take(room), spare);
+    turned_value = turned(stored_value, take(room), spare);
+    key = copied(stored_key, take(room));
     key_gradient = {take(room), key.rows, key.columns};
     value_gradient = {take(room), key.rows, key.columns};
+  }
+  static constexpr std::size_t copies_for_backward = 5;
+
+  // The bytes of one copy of so many keys.
+  static constexpr std::size_t bytes_of_copy(std::size_t keys, std::size_t width) {
+    return align_up(turned_stride(keys) * width * sizeof(T));
   }
 
   void clear_gradients(std::size_t begin, std::size_t end) {
@@ -9787,38 +10565,49 @@ struct head_of_keys {
       for (std::size_t j = begin - first; j < end - first; ++j) std::fill_n(all.data + j * all.stride, all.columns, T{0});
   }
   // Copies the gradients to where they belong, if they were added up elsewhere.
-  void write_gradients(matrix<T> of_key, matrix<T> of_value) const {
-    if (key_gradient.data == of_key.data) return;
+  void write_gradients(matrix<S> of_key, matrix<S> of_value) const {
+    if constexpr (std::is_same_v<T, S>) {
+      if (key_gradient.data == of_key.data) return;
+    }
     copy_rows(of_key, key_gradient);
     copy_rows(of_value, value_gradient);
   }
 
 private:
   // Elements from one row of a turned copy to the next: rows a power of two apart would share the sets of a cache.
-  std::size_t turned_stride() const { return (key.rows + element_block - 1) / element_block * element_block + element_block; }
-  std::size_t bytes_of_copy() const { return align_up(turned_stride() * key.columns * sizeof(T)); }
+  static constexpr std::size_t turned_stride(std::size_t keys) {
+    return (keys + element_block - 1) / element_block * element_block + element_block;
+  }
+  std::size_t bytes_of_copy() const { return bytes_of_copy(stored_key.rows, stored_key.columns); }
 
   T* take(std::span<std::byte>& room) const {
     T* const at = reinterpret_cast<T*>(room.data());
     room = room.subspan(bytes_of_copy());
     return at;
   }
-  static void copy_rows(matrix<T> to, matrix<const T> from) {
-    for (std::size_t j = 0; j < from.rows; ++j) std::copy_n(from.data + j * from.stride, from.columns, to.data + j * to.stride);
-  }
-  static matrix<const T> copied(matrix<const T> from, T* to) {
-    copy_rows({to, from.rows, from.columns}, from);
+  static matrix<const T> copied(matrix<const S> from, T* to) {
+    copy_rows(matrix<T>{to, from.rows, from.columns}, from);
     return {to, from.rows, from.columns};
   }
-  matrix<const T> turned(matrix<const T> from, T* to) const {
-    const std::size_t stride = turned_stride();
+  static matrix<const T> turned(matrix<const S> from, T* to, [[maybe_unused]] std::span<std::byte> spare) {
+    const std::size_t stride = turned_stride(from.rows);
+    if constexpr (std::is_same_v<T, S>) {
+      turn(to, stride, from);
+    } else {
+      const std::size_t most = std::max<std::size_t>(1, spare.size() / sizeof(T) / from.columns / element_block) * element_block;
+      for (std::size_t begin = 0; begin < from.rows; begin += most) {
+        const matrix<const S> some = rows_between(from, begin, std::min(from.rows, begin + most));
+        turn(to + begin, stride, copied(some, reinterpret_cast<T*>(spare.data())));
+      }
+    }
+    return {to, from.columns, from.rows, stride};
+  }
+  static void turn(T* to, std::size_t stride, matrix<const T> from) {
 #if CAIRN_X86
     if (widest_instruction_set() != instruction_set::plain)
-      pack_transposed_avx2(to, stride, from.data, from.stride, from.rows, from.columns);
-    else
+      return pack_transposed_avx2(to, stride, from.data, from.stride, from.rows, from.columns);
 #endif
-      plain_kernels<T>::pack_transposed(to, stride, from.data, from.stride, from.rows, from.columns);
-    return {to, from.columns, from.rows, stride};
+    plain_kernels<T>::pack_transposed(to, stride, from.data, from.stride, from.rows, from.columns);
   }
 };
 
@@ -9898,37 +10687,6 @@ struct derivatives_of_probabilities {
 } // namespace cairn::detail
 
 CAIRN_KERNELS_END
-
-// cairn/ops/attention/stored.hpp
-
-namespace cairn::ops {
-
-// attention_forward() and attention_backward() with the probabilities in memory: (samples, heads, queries, keys), in place of a
-// number for each query. Backward reads them, so it has 4 products of these extents where it has 5 else, and no exponentials.
-// The output has the bits of attention_forward(); gradients differ by rounding. The probability of a key that a query may not
-// look at is 0, or is neither written nor read. Null if not wanted.
-template <class T>
-void stored_attention_forward(detail::queue_without_this_op, const attention_extents& of, T* output, T* probabilities,
-                              const attention_operands<const T>& in) = delete;
-
-template <class T>
-void stored_attention_backward(detail::queue_without_this_op, const attention_extents& of, const attention_operands<T>& gradients,
-                               const T* output_gradient, const T* output, const T* probabilities,
-                               const attention_operands<const T>& in) = delete;
-
-} // namespace cairn::ops
-
-namespace cairn::detail {
-
-// A device whose queue is Queue has these ops of elements of type T.
-template <class Queue, class T>
-concept stored_attention_runs_on = requires(Queue& queue, const attention_extents& of, T* y, const T* x,
-                                            const attention_operands<const T>& in, const attention_operands<T>& gradients) {
-  stored_attention_forward(queue, of, y, y, in);
-  stored_attention_backward(queue, of, gradients, x, x, x, in);
-};
-
-} // namespace cairn::detail
 
 // cairn/ops/matmul/avx2_tile.hpp
 
@@ -10955,7 +11713,7 @@ void matmul_in_part(std::span<std::byte> scratch, matrix<T> c, std::type_identit
 
 CAIRN_KERNELS_END
 
-// cairn/ops/attention/cpu.hpp
+// cairn/ops/attention/in_strips.hpp
 
 CAIRN_KERNELS_BEGIN
 
@@ -10967,24 +11725,40 @@ namespace cairn::detail {
 // Not taken: blocks of keys with a running maximum, as kernels for GPUs have them. A strip over all keys fits the second-level
 // cache of a CPU for thousands of keys.
 //
-// Extras is attention_extras<T>, or no_attention_extras.
-template <class T, class Extras = no_attention_extras>
+// S is the type of the operands. Those of 16 bits are widened to T, the keys once for all strips if there is room for them, else
+// block by block, and results are rounded once. Extras is attention_extras<S>, or no_attention_extras.
+template <class S, class Extras = no_attention_extras>
 class attention_in_strips {
 public:
-  attention_in_strips(const attention_extents& of, const attention_operands<const T>& in, std::size_t sample,
+  using T = accumulated<S>;
+
+  attention_in_strips(const attention_extents& of, const attention_operands<const S>& in, std::size_t sample,
                       std::span<std::byte> scratch, const Extras& extras = {})
       : of_(of), seen_(extents_of_sample(of, sample, extras)), in_(in), extras_(extras), sample_(sample),
         most_(queries_of_strip(of)), scores_(reinterpret_cast<T*>(scratch.data())),
-        derivatives_(scores_ + most_ * row_of_scores(of)),
-        copies_(scratch.subspan(2 * most_ * row_of_scores(of) * sizeof(T),
-                                scratch.size() - matmul_scratch_bytes - 2 * most_ * row_of_scores(of) * sizeof(T))),
+        derivatives_(scores_ + most_ * row_of_scores(of)), own_queries_(derivatives_ + most_ * row_of_scores(of)),
+        own_gradients_(own_queries_ + rows_in_own_memory(of, most_)),
+        own_results_(own_gradients_ + rows_in_own_memory(of, most_)), block_(own_results_ + rows_in_own_memory(of, most_)),
+        copies_(scratch.subspan(bytes_of_strip(of, most_), scratch.size() - matmul_scratch_bytes - bytes_of_strip(of, most_))),
         products_(scratch.last(matmul_scratch_bytes)), scale_(static_cast<T>(1 / std::sqrt(static_cast<double>(of.width)))) {}
+
+  // Whether heads of this width are computed here: of 16 bits there must be room for the copies of a block of keys.
+  static bool takes(const attention_extents& of) { return !is_narrow<S> || of.width <= 512; }
 
   // The number of queries of a strip: fewer if there are so many keys that two strips would not fit beside the products.
   static std::size_t queries_of_strip(const attention_extents& of) {
     std::size_t rows = strip_queries;
-    while (rows > 1 && 2 * rows * row_of_scores(of) * sizeof(T) > cpu::queue::scratch_bytes - matmul_scratch_bytes) rows /= 2;
+    while (rows > 1 && bytes_of_strip(of, rows) + bytes_of_copies(of, cuts_of_backward::block) > room_beside_products) rows /= 2;
     return rows;
+  }
+  // The least number of parts into which backward must cut the keys: gradients of 16 bits are added up in copies.
+  static std::size_t cuts_of_keys(const attention_extents& of) {
+    if (!is_narrow<S>) return 1;
+    const std::size_t room = room_beside_products - bytes_of_strip(of, queries_of_strip(of));
+    const std::size_t blocks = (of.keys + cuts_of_backward::block - 1) / cuts_of_backward::block;
+    std::size_t cuts = 1;
+    while (cuts < blocks && bytes_of_copies(of, (blocks + cuts - 1) / cuts * cuts_of_backward::block) > room) ++cuts;
+    return cuts;
   }
   static std::size_t strips(const attention_extents& of) {
     return (of.queries + queries_of_strip(of) - 1) / queries_of_strip(of);
@@ -10992,15 +11766,15 @@ public:
 
   // The outputs of the strips [begin, end) of a head.
   template <class Kept>
-  void forward(std::size_t head, std::size_t begin, std::size_t end, T* output, Kept kept) {
+  void forward(std::size_t head, std::size_t begin, std::size_t end, S* output, Kept kept) {
     keys_ = keys_of(head, 0, of_.keys);
-    if (end - begin > 1) keys_.copy_for_forward(copies_);
+    if (is_narrow<S> || end - begin > 1) keys_.copy_for_forward(copies_, products_);
     for (std::size_t k = begin; k < end; ++k) forward(head, strip_of_queries(seen_, k * most_, most_), output, kept);
   }
 
   // All gradients of one key head and of the heads that share it.
   template <class Kept>
-  void backward(std::size_t key_head, const attention_operands<T>& gradients, const T* output_gradient, const T* output,
+  void backward(std::size_t key_head, const attention_operands<S>& gradients, const S* output_gradient, const S* output,
                 Kept kept) {
     backward(key_head, 0, of_.keys, true, gradients, output_gradient, output, kept);
   }
@@ -11008,19 +11782,20 @@ public:
   // The same in two passes, which both make the scores: the gradients of the queries of the strips [begin, end) of a head, and
   // those of the keys [first, last) of a key head. Each sum has the order that it has in backward().
   template <class Kept>
-  void query_gradients(std::size_t head, std::size_t begin, std::size_t end, const attention_operands<T>& gradients,
-                       const T* output_gradient, const T* output, Kept kept) {
+  void query_gradients(std::size_t head, std::size_t begin, std::size_t end, const attention_operands<S>& gradients,
+                       const S* output_gradient, const S* output, Kept kept) {
     keys_ = keys_of(head, 0, of_.keys);
-    if (end - begin > 1) keys_.copy_for_query_gradients(copies_);
+    if (is_narrow<S> || end - begin > 1) keys_.copy_for_query_gradients(copies_, products_);
     for (std::size_t k = begin; k < end; ++k) {
       const strip_of_queries s(seen_, k * most_, most_);
-      make_derivatives(head, s, outputs(output_gradient, head, s), output, kept);
-      over_keys(queries(gradients.query, head, s), derivatives_, s, keys_.key);
+      make_derivatives(head, s, widened(outputs(output_gradient, head, s), own_gradients_),
+                       widened(queries(in_.query, head, s), own_queries_), output, kept);
+      write_query_gradient(head, s, gradients);
     }
   }
   template <class Kept>
-  void key_gradients(std::size_t key_head, std::size_t first, std::size_t last, const attention_operands<T>& gradients,
-                     const T* output_gradient, const T* output, Kept kept) {
+  void key_gradients(std::size_t key_head, std::size_t first, std::size_t last, const attention_operands<S>& gradients,
+                     const S* output_gradient, const S* output, Kept kept) {
     backward(key_head, first, last, false, gradients, output_gradient, output, kept);
   }
 
@@ -11029,6 +11804,38 @@ private:
   // share the sets of a cache.
   static std::size_t row_of_scores(const attention_extents& of) {
     return (of.keys + element_block - 1) / element_block * element_block + element_block;
+  }
+
+  // 16-bit elements: three times the rows of a strip, and a block of keys or of columns of them.
+  static constexpr std::size_t block_elements = is_narrow<S> ? 32768 : 0;
+  static std::size_t rows_in_own_memory(const attention_extents& of, std::size_t rows) {
+    return is_narrow<S> ? align_up(rows * of.width * sizeof(T)) / sizeof(T) : 0;
+  }
+  static std::size_t bytes_of_strip(const attention_extents& of, std::size_t rows) {
+    return (2 * rows * row_of_scores(of) + 3 * rows_in_own_memory(of, rows) + block_elements) * sizeof(T);
+  }
+  // The bytes of the copies that backward needs of so many keys.
+  static std::size_t bytes_of_copies(const attention_extents& of, std::size_t keys) {
+    using head = head_of_keys<T, S>;
+    return is_narrow<S> ? head::copies_for_backward * head::bytes_of_copy(std::min(keys, of.keys), of.width) : 0;
+  }
+  static constexpr std::size_t room_beside_products = cpu::queue::scratch_bytes - matmul_scratch_bytes;
+
+  // Rows of 16 bits in the strip's own memory, and results there, which are rounded when they are written: of float and double
+  // those rows themselves.
+  static matrix<const T> widened(matrix<const S> rows, [[maybe_unused]] T* own) {
+    if constexpr (!is_narrow<S>) return rows;
+    else {
+      copy_rows(matrix<T>{own, rows.rows, rows.columns}, rows);
+      return {own, rows.rows, rows.columns};
+    }
+  }
+  static matrix<T> room_for(matrix<S> results, [[maybe_unused]] T* own) {
+    if constexpr (!is_narrow<S>) return results;
+    else return {own, results.rows, results.columns};
+  }
+  static void write([[maybe_unused]] matrix<S> results, [[maybe_unused]] matrix<T> made) {
+    if constexpr (is_narrow<S>) copy_rows(results, made);
   }
 
   std::size_t first_key(const strip_of_queries& s) const {
@@ -11049,10 +11856,12 @@ private:
     return {all + sample_ * of_.keys * in_.key_stride + head / (of_.heads / of_.key_heads) * of_.width, of_.keys, of_.width,
             in_.key_stride};
   }
-  head_of_keys<T> keys_of(std::size_t head, std::size_t first, std::size_t last) const {
-    return {.first = first,
-            .key = rows_between(rows_of_keys(in_.key, head), first, last),
-            .value = rows_between(rows_of_keys(in_.value, head), first, last)};
+  head_of_keys<T, S> keys_of(std::size_t head, std::size_t first, std::size_t last) const {
+    head_of_keys<T, S> out{.first = first,
+                           .stored_key = rows_between(rows_of_keys(in_.key, head), first, last),
+                           .stored_value = rows_between(rows_of_keys(in_.value, head), first, last)};
+    if constexpr (!is_narrow<S>) out.key = out.stored_key, out.value = out.stored_value;
+    return out;
   }
   template <class U>
   U* sums_of(U* all, std::size_t head, const strip_of_queries& s) const {
@@ -11060,25 +11869,54 @@ private:
   }
 
   // c = rows x keys^T, over the keys of a strip.
-  void times_keys(T* c, matrix<const T> rows, const strip_of_queries& s, matrix<const T> keys, matrix<const T> turned) {
+  void times_keys(T* c, matrix<const T> rows, const strip_of_queries& s, matrix<const S> stored, matrix<const T> keys,
+                  matrix<const T> turned) {
     const matrix<T> scores{c, s.rows, s.keys(), s.stride()};
     if (turned.data != nullptr)
-      matmul_in_part(products_, scores, rows, keys_.columns_between(turned, s.begin, s.end), transpose::none);
-    else matmul_in_part(products_, scores, rows, keys_.between(keys, s.begin, s.end), transpose::second);
+      return matmul_in_part(products_, scores, rows, keys_.columns_between(turned, s.begin, s.end), transpose::none);
+    if constexpr (!is_narrow<S>) {
+      matmul_in_part(products_, scores, rows, keys_.between(keys, s.begin, s.end), transpose::second);
+    } else {
+      const std::size_t most = block_elements / of_.width;
+      for (std::size_t at = s.begin; at < s.end; at += most) {
+        const std::size_t next = std::min(s.end, at + most);
+        matmul_in_part(products_, matrix<T>{c + (at - s.begin), s.rows, next - at, s.stride()}, rows,
+                       widened(keys_.between(stored, at, next), block_), transpose::second);
+      }
+    }
   }
 
   // c = of_strip x rows, summed over keys in pieces that begin at fixed keys. A product cuts a longer sum by its length, and the
   // output of a query must not depend on the number of keys after its own.
-  void over_keys(matrix<T> c, const T* of_strip, const strip_of_queries& s, matrix<const T> rows) {
+  void over_keys(matrix<T> c, const T* of_strip, const strip_of_queries& s, [[maybe_unused]] matrix<const S> stored,
+                 matrix<const T> rows) {
     std::size_t at = s.begin;
     epilogue<T> then{};
     do {
       const std::size_t next = std::min(s.end, (at / longest_reduction_block + 1) * longest_reduction_block);
-      matmul_in_part(products_, c, {of_strip + (at - s.begin), s.rows, next - at, s.stride()}, keys_.between(rows, at, next),
-                     transpose::none, then);
+      const matrix<const T> left{of_strip + (at - s.begin), s.rows, next - at, s.stride()};
+      if (!is_narrow<S> || rows.data != nullptr)
+        matmul_in_part(products_, c, left, keys_.between(rows, at, next), transpose::none, then);
+      if constexpr (is_narrow<S>)
+        for (std::size_t column = 0; rows.data == nullptr && column < c.columns;) {
+          const std::size_t count = std::min(block_elements / longest_reduction_block, c.columns - column);
+          matrix<const S> some = keys_.between(stored, at, next);
+          some.data += column;
+          some.columns = count;
+          const matrix<T> result{c.data + column, c.rows, count, c.stride};
+          if (then.addend.data != nullptr) then.addend = result;
+          matmul_in_part(products_, result, left, widened(some, block_), transpose::none, then);
+          column += count;
+        }
       then.addend = c;
       at = next;
     } while (at < s.end);
+  }
+  void write_query_gradient(std::size_t head, const strip_of_queries& s, const attention_operands<S>& gradients) {
+    const matrix<S> to = queries(gradients.query, head, s);
+    const matrix<T> made = room_for(to, own_results_);
+    over_keys(made, derivatives_, s, keys_.stored_key, keys_.key);
+    write(to, made);
   }
 
   // Adds of_strip^T x rows to the gradients of the strip's keys; those before `written` are overwritten.
@@ -11094,14 +11932,16 @@ private:
     product(std::max(first_key(s), written), s.end, true);
   }
 
-  void make_scores(std::size_t head, const strip_of_queries& s) {
-    times_keys(scores_, queries(in_.query, head, s), s, keys_.key, keys_.turned_key);
+  // Before the derivatives are made: an additive mask of 16 bits is widened where those will be.
+  void make_scores(std::size_t head, const strip_of_queries& s, matrix<const T> query) {
+    times_keys(scores_, query, s, keys_.stored_key, keys_.key, keys_.turned_key);
     if constexpr (has_extras)
-      if (has_added())
-        run_tile(added_scores<T>{s.of(scores_), scale_,
-                                 extras_.added + sample_ * extras_.added_sample_stride + head * extras_.added_head_stride +
-                                     s.first * of_.keys + s.begin,
-                                 s.keys(), of_.keys});
+      if (has_added()) {
+        const S* const first = extras_.added + sample_ * extras_.added_sample_stride + head * extras_.added_head_stride;
+        const matrix<const S> stored{first + s.first * of_.keys + s.begin, s.rows, s.keys(), of_.keys};
+        const matrix<const T> added = widened(stored, derivatives_);
+        run_tile(added_scores<T>{s.of(scores_), scale_, added.data, s.keys(), added.stride});
+      }
     mask_scores(seen_, s, scores_);
   }
 
@@ -11123,22 +11963,27 @@ private:
   }
 
   template <class Kept>
-  void forward(std::size_t head, const strip_of_queries& s, T* output, Kept kept) {
-    const matrix<T> out = outputs(output, head, s);
-    make_scores(head, s);
+  void forward(std::size_t head, const strip_of_queries& s, S* output, Kept kept) {
+    const matrix<S> to = outputs(output, head, s);
+    const matrix<T> out = room_for(to, own_results_);
+    make_scores(head, s, widened(queries(in_.query, head, s), own_queries_));
     per_query<T> sums{}, shifts{}, factors{};
     run_tile(exponentials_of_scores<T>{s.of(scores_), scale_of_scores(), &sums, &shifts});
     if constexpr (has_extras)
       if (drops()) run_tile(dropped_numbers<T>{s.of(scores_), factors_of(head, s)});
-    over_keys(out, scores_, s, keys_.value);
+    over_keys(out, scores_, s, keys_.stored_value, keys_.value);
     run_tile(inverses_of_sums<T>{&factors, &sums});
     run_tile(scaled_rows<T>{out, &factors});
+    write(to, out);
     if constexpr (std::is_pointer_v<Kept>) {
       if (kept == nullptr) return;
       run_tile(logarithms_of_sums<T>{&sums, &shifts});
       std::copy_n(sums.data(), s.rows, sums_of(kept, head, s));
     } else if (kept.data != nullptr) {
-      run_tile(probabilities_of_exponentials<T>{s.of(scores_), kept.of_strip(of_, sample_, head, s), &factors});
+      const matrix<S> stored = kept.of_strip(of_, sample_, head, s);
+      const matrix<T> probabilities = room_for(stored, derivatives_);
+      run_tile(probabilities_of_exponentials<T>{s.of(scores_), probabilities, &factors});
+      write(stored, probabilities);
     }
   }
 
@@ -11146,25 +11991,25 @@ private:
   // all keys those of the queries can be had too.
   template <class Kept>
   void backward(std::size_t key_head, std::size_t first, std::size_t last, bool of_queries,
-                const attention_operands<T>& gradients, const T* output_gradient, const T* output, Kept kept) {
+                const attention_operands<S>& gradients, const S* output_gradient, const S* output, Kept kept) {
     const std::size_t share = of_.heads / of_.key_heads, count = strips(of_);
     keys_ = keys_of(key_head * share, first, last);
-    const matrix<T> key = rows_between(rows_of_keys(gradients.key, key_head * share), first, last);
-    const matrix<T> value = rows_between(rows_of_keys(gradients.value, key_head * share), first, last);
-    keys_.key_gradient = key;
-    keys_.value_gradient = value;
-    if (share * count > 1) keys_.copy_for_backward(copies_);
+    const matrix<S> key = rows_between(rows_of_keys(gradients.key, key_head * share), first, last);
+    const matrix<S> value = rows_between(rows_of_keys(gradients.value, key_head * share), first, last);
+    if constexpr (!is_narrow<S>) keys_.key_gradient = key, keys_.value_gradient = value;
+    if (is_narrow<S> || share * count > 1) keys_.copy_for_backward(copies_, products_);
     std::size_t written = last; // gradients of these keys and later ones are there, and more is added to them
     for (std::size_t head = key_head * share; head < (key_head + 1) * share; ++head) {
       for (std::size_t k = count; k-- > 0;) {
         const strip_of_queries s = strip_of_queries(seen_, k * most_, most_).over(first, last);
         if (written == last) keys_.clear_gradients(s.end, last); // no query looks at these
         if (s.keys() == 0 && !of_queries) continue;
-        const matrix<const T> dy = outputs(output_gradient, head, s);
-        make_derivatives(head, s, dy, output, kept);
-        if (of_queries) over_keys(queries(gradients.query, head, s), derivatives_, s, keys_.key);
+        const matrix<const T> dy = widened(outputs(output_gradient, head, s), own_gradients_);
+        const matrix<const T> query = widened(queries(in_.query, head, s), own_queries_);
+        make_derivatives(head, s, dy, query, output, kept);
+        if (of_queries) write_query_gradient(head, s, gradients);
         over_queries(keys_.value_gradient, s, std::min(written, s.end), scores_, dy);
-        over_queries(keys_.key_gradient, s, std::min(written, s.end), derivatives_, queries(in_.query, head, s));
+        over_queries(keys_.key_gradient, s, std::min(written, s.end), derivatives_, query);
         written = std::min(written, first_key(s));
       }
       keys_.clear_gradients(first, written);
@@ -11175,31 +12020,251 @@ private:
 
   // The probabilities of a strip, in place of its scores, and the derivatives by the scores.
   template <class Kept>
-  void make_derivatives(std::size_t head, const strip_of_queries& s, matrix<const T> dy, const T* output, Kept kept) {
+  void make_derivatives(std::size_t head, const strip_of_queries& s, matrix<const T> dy, matrix<const T> query, const S* output,
+                        Kept kept) {
     per_query<T> dots{};
-    run_tile(dots_of_rows<T>{dy, outputs(output, head, s), &dots});
-    if constexpr (std::is_pointer_v<Kept>) make_scores(head, s);
-    times_keys(derivatives_, dy, s, keys_.value, keys_.turned_value);
+    run_tile(dots_of_rows<T>{dy, widened(outputs(output, head, s), own_results_), &dots});
+    if constexpr (std::is_pointer_v<Kept>) make_scores(head, s, query);
+    times_keys(derivatives_, dy, s, keys_.stored_value, keys_.value, keys_.turned_value);
     for (std::size_t i = 0; i < s.rows; ++i) // the columns after the last key
       std::fill(derivatives_ + i * s.stride() + s.keys(), derivatives_ + i * s.stride() + s.columns(), T{0});
     if constexpr (std::is_pointer_v<Kept>) {
       const derivatives_of_scores<T> both{s.of(scores_), derivatives_, scale_of_scores(), scale_, sums_of(kept, head, s), &dots};
       if (!drops()) run_tile(both);
       else if constexpr (has_extras) run_tile(dropped_derivatives_of_scores<T>{both, factors_of(head, s)});
-    } else
-      run_tile(derivatives_of_probabilities<T>{s.of(scores_), derivatives_, kept.of_strip(of_, sample_, head, s), scale_, &dots});
+    } else {
+      const matrix<const S> stored = kept.of_strip(of_, sample_, head, s);
+      matrix<const T> probabilities = {};
+      if constexpr (is_narrow<S>) { // widened to where the copies are made
+        const matrix<T> own{scores_, s.rows, s.keys(), s.stride()};
+        copy_rows(own, stored);
+        probabilities = own;
+      } else {
+        probabilities = stored;
+      }
+      run_tile(derivatives_of_probabilities<T>{s.of(scores_), derivatives_, probabilities, scale_, &dots});
+    }
   }
 
   const attention_extents& of_;
   const attention_extents seen_; // with the keys only that queries of this sample may look at
-  const attention_operands<const T>& in_;
+  const attention_operands<const S>& in_;
   const Extras extras_;
   std::size_t sample_, most_;
   T *scores_, *derivatives_;
+  T *own_queries_, *own_gradients_, *own_results_, *block_;
   std::span<std::byte> copies_, products_;
   T scale_;
-  head_of_keys<T> keys_{};
+  head_of_keys<T, S> keys_{};
 };
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+// cairn/ops/attention/reference.hpp
+
+CAIRN_KERNELS_BEGIN
+
+// The formulas of attention.hpp as they stand there: one query or one key after another, in double, rounded when a result is
+// written. The oracle for every kernel, and the kernel for 16-bit elements of very wide heads.
+namespace cairn::detail {
+
+// One sample and one head: rows of its queries, keys, values and outputs.
+template <class T>
+struct attention_head {
+  const attention_extents& of;
+  const attention_extras<T>& extras;
+  const T *query, *key, *value;
+  std::size_t query_stride, key_stride;
+  std::size_t output_at;        // element of the first row of the output
+  std::size_t query_at, key_at; // ... of the operands
+  std::size_t sums_at;          // the first log sum
+  std::size_t keys;             // that this sample has
+  const T* added;
+  double scale;
+
+  attention_head(const attention_extents& extents, const attention_operands<const T>& in, std::size_t sample, std::size_t head,
+                 const attention_extras<T>& more)
+      : of(extents), extras(more), query_stride(in.query_stride), key_stride(in.key_stride),
+        output_at((sample * of.queries * of.heads + head) * of.width),
+        query_at(sample * of.queries * in.query_stride + head * of.width),
+        key_at(sample * of.keys * in.key_stride + head / (of.heads / of.key_heads) * of.width),
+        sums_at((sample * of.heads + head) * of.queries), keys(extents_of_sample(of, sample, more).keys),
+        added(more.added == nullptr ? nullptr : more.added + sample * more.added_sample_stride + head * more.added_head_stride),
+        scale(1 / std::sqrt(static_cast<double>(of.width))) {
+    query = in.query + query_at;
+    key = in.key + key_at;
+    value = in.value + key_at;
+  }
+
+  std::size_t begin(std::size_t i) const { return of.band.begin(of.first_place + i, keys); }
+  std::size_t end(std::size_t i) const { return of.band.end(of.first_place + i, keys); }
+  std::size_t output_row(std::size_t i) const { return output_at + i * of.heads * of.width; }
+
+  double dot(const T* x, const T* y) const {
+    double sum = 0;
+    for (std::size_t c = 0; c < of.width; ++c) sum += static_cast<double>(x[c]) * static_cast<double>(y[c]);
+    return sum;
+  }
+  double score(std::size_t i, std::size_t j) const {
+    const double found = scale * dot(query + i * query_stride, key + j * key_stride);
+    return added == nullptr ? found : found + static_cast<double>(added[i * of.keys + j]);
+  }
+  // The factor of a probability under dropout.
+  double factor(std::size_t i, std::size_t j) const {
+    if (extras.rate.threshold == 0) return 1;
+    return ops::random_bits(extras.random, (sums_at + i) * of.keys + j) < extras.rate.threshold ? 0 : extras.rate.scale;
+  }
+
+  // The output of query i. `row` has room for a number for each key.
+  template <class Kept>
+  void forward(std::size_t i, double* row, T* output, Kept kept) const {
+    double most = -std::numeric_limits<double>::infinity(), sum = 0;
+    for (std::size_t j = begin(i); j < end(i); ++j) most = std::max(most, row[j] = score(i, j));
+    if (most == -std::numeric_limits<double>::infinity()) most = 0; // it may look at none
+    for (std::size_t j = begin(i); j < end(i); ++j) sum += row[j] = std::exp(row[j] - most);
+    for (std::size_t j = begin(i); j < end(i); ++j) row[j] *= factor(i, j);
+    for (std::size_t c = 0; c < of.width; ++c) {
+      double y = 0;
+      for (std::size_t j = begin(i); j < end(i); ++j) y += row[j] * static_cast<double>(value[j * key_stride + c]);
+      output[output_row(i) + c] = static_cast<T>(static_cast<accumulated<T>>(sum == 0 ? 0 : y / sum));
+    }
+    if constexpr (std::is_pointer_v<Kept>) {
+      if (kept != nullptr)
+        kept[sums_at + i] =
+            static_cast<accumulated<T>>(sum == 0 ? std::numeric_limits<double>::infinity() : most + std::log(sum));
+    } else if (kept.data != nullptr) {
+      T* const p = kept.data + (sums_at + i) * of.keys;
+      for (std::size_t j = begin(i); j < end(i); ++j) p[j] = static_cast<T>(static_cast<accumulated<T>>(row[j] / sum));
+    }
+  }
+
+  // A probability after dropout, and the derivative by its score before it is scaled.
+  struct derivative {
+    double p, ds;
+  };
+  double probability(std::size_t i, std::size_t j, const accumulated<T>* log_sums) const {
+    return std::exp(score(i, j) - static_cast<double>(log_sums[sums_at + i]));
+  }
+  double probability(std::size_t i, std::size_t j, kept_probabilities<const T> kept) const {
+    return static_cast<double>(kept.data[(sums_at + i) * of.keys + j]);
+  }
+  template <class Kept>
+  derivative at(std::size_t i, std::size_t j, const T* output_gradient, const T* output, Kept kept) const {
+    const T *const dy = output_gradient + output_row(i), *const y = output + output_row(i);
+    const double p = probability(i, j, kept), m = factor(i, j);
+    return {p * m, p * (m * dot(dy, value + j * key_stride) - dot(dy, y)) * scale};
+  }
+
+  // Adds the gradient of query i to `sums`, (width).
+  template <class Kept>
+  void query_gradient(std::size_t i, double* sums, const T* output_gradient, const T* output, Kept kept) const {
+    for (std::size_t j = begin(i); j < end(i); ++j) {
+      const double ds = at(i, j, output_gradient, output, kept).ds;
+      for (std::size_t c = 0; c < of.width; ++c) sums[c] += ds * static_cast<double>(key[j * key_stride + c]);
+    }
+  }
+  // Adds the gradients of key and value j to `sums`, (2, width).
+  template <class Kept>
+  void key_gradients(std::size_t j, double* sums, const T* output_gradient, const T* output, Kept kept) const {
+    for (std::size_t i = 0; i < of.queries; ++i) {
+      if (j < begin(i) || j >= end(i)) continue;
+      const auto [p, ds] = at(i, j, output_gradient, output, kept);
+      for (std::size_t c = 0; c < of.width; ++c) {
+        sums[c] += ds * static_cast<double>(query[i * query_stride + c]);
+        sums[of.width + c] += p * static_cast<double>(output_gradient[output_row(i) + c]);
+      }
+    }
+  }
+};
+
+// All heads of one sample that share the keys of `key_head`. `room` has a number for each key, and 2 width more.
+template <class T, class Kept>
+void attention_forward_plain(const attention_extents& of, std::size_t sample, std::size_t key_head, double* room, T* output,
+                             Kept kept, const attention_operands<const T>& in, const attention_extras<T>& extras = {}) {
+  const std::size_t share = of.heads / of.key_heads;
+  for (std::size_t head = key_head * share; head < (key_head + 1) * share; ++head) {
+    const attention_head<T> own(of, in, sample, head, extras);
+    for (std::size_t i = 0; i < of.queries; ++i) own.forward(i, room, output, kept);
+  }
+}
+template <class T, class Kept>
+void attention_backward_plain(const attention_extents& of, std::size_t sample, std::size_t key_head, double* room,
+                              const attention_operands<T>& gradients, const T* output_gradient, const T* output, Kept kept,
+                              const attention_operands<const T>& in, const attention_extras<T>& extras = {}) {
+  const std::size_t share = of.heads / of.key_heads;
+  const auto write = [&](T* to, const double* sums) {
+    for (std::size_t c = 0; c < of.width; ++c) to[c] = static_cast<T>(static_cast<accumulated<T>>(sums[c]));
+  };
+  for (std::size_t head = key_head * share; head < (key_head + 1) * share; ++head) {
+    const attention_head<T> own(of, in, sample, head, extras);
+    for (std::size_t i = 0; i < of.queries; ++i) {
+      std::fill_n(room, of.width, 0.0);
+      own.query_gradient(i, room, output_gradient, output, kept);
+      write(gradients.query + own.query_at + i * in.query_stride, room);
+    }
+  }
+  for (std::size_t j = 0; j < of.keys; ++j) {
+    std::fill_n(room, 2 * of.width, 0.0);
+    for (std::size_t head = key_head * share; head < (key_head + 1) * share; ++head)
+      attention_head<T>(of, in, sample, head, extras).key_gradients(j, room, output_gradient, output, kept);
+    const std::size_t at = attention_head<T>(of, in, sample, key_head * share, extras).key_at + j * in.key_stride;
+    write(gradients.key + at, room);
+    write(gradients.value + at, room + of.width);
+  }
+}
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+// cairn/ops/attention/stored.hpp
+
+namespace cairn::ops {
+
+// attention_forward() and attention_backward() with the probabilities in memory: (samples, heads, queries, keys), in place of a
+// number for each query. Backward reads them, so it has 4 products of these extents where it has 5 else, and no exponentials.
+// The output has the bits of attention_forward(); gradients differ by rounding. The probability of a key that a query may not
+// look at is 0, or is neither written nor read. Null if not wanted.
+template <class T>
+void stored_attention_forward(detail::queue_without_this_op, const attention_extents& of, T* output, T* probabilities,
+                              const attention_operands<const T>& in) = delete;
+
+template <class T>
+void stored_attention_backward(detail::queue_without_this_op, const attention_extents& of, const attention_operands<T>& gradients,
+                               const T* output_gradient, const T* output, const T* probabilities,
+                               const attention_operands<const T>& in) = delete;
+
+} // namespace cairn::ops
+
+namespace cairn::detail {
+
+// A device whose queue is Queue has these ops of elements of type T.
+template <class Queue, class T>
+concept stored_attention_runs_on = requires(Queue& queue, const attention_extents& of, T* y, const T* x,
+                                            const attention_operands<const T>& in, const attention_operands<T>& gradients) {
+  stored_attention_forward(queue, of, y, y, in);
+  stored_attention_backward(queue, of, gradients, x, x, x, in);
+};
+
+} // namespace cairn::detail
+
+// cairn/ops/attention/cpu.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// Extras as the formulas of one element take them.
+template <class T>
+ops::attention_extras<T> all_of(no_attention_extras) {
+  return {};
+}
+template <class T>
+const ops::attention_extras<T>& all_of(const ops::attention_extras<T>& extras) {
+  return extras;
+}
 
 // A part is a head of a sample or, if there are fewer of these than threads, a strip of one. Kept are the logarithms of sums or
 // the probabilities.
@@ -11207,6 +12272,11 @@ template <class T, class Kept, class Extras = no_attention_extras>
 void attention_forward_in_parts(cpu::queue& queue, const attention_extents& of, T* output, Kept kept,
                                 const attention_operands<const T>& in, const Extras& extras = {}) {
   check_attention(of, extras);
+  if (!attention_in_strips<T, Extras>::takes(of))
+    return queue.parallel_for(of.samples * of.key_heads, [&](std::size_t part, std::span<std::byte> scratch) {
+      attention_forward_plain(of, part / of.key_heads, part % of.key_heads, reinterpret_cast<double*>(scratch.data()), output,
+                              kept, in, all_of<T>(extras));
+    });
   const std::size_t heads = of.samples * of.heads, strips = attention_in_strips<T, Extras>::strips(of);
   const std::size_t cuts = heads < queue.threads() ? strips : 1, each = strips / std::max<std::size_t>(1, cuts);
   queue.parallel_for(heads * cuts, [&](std::size_t part, std::span<std::byte> scratch) {
@@ -11225,7 +12295,13 @@ void attention_backward_in_parts(cpu::queue& queue, const attention_extents& of,
   check_attention(of, extras);
   using in_strips = attention_in_strips<T, Extras>;
   const std::size_t parts = of.samples * of.key_heads;
-  const cuts_of_backward cuts(of, in_strips::strips(of), queue.threads());
+  if (!in_strips::takes(of))
+    return queue.parallel_for(parts, [&](std::size_t part, std::span<std::byte> scratch) {
+      attention_backward_plain(of, part / of.key_heads, part % of.key_heads, reinterpret_cast<double*>(scratch.data()), gradients,
+                               output_gradient, output, kept, in, all_of<T>(extras));
+    });
+  cuts_of_backward cuts(of, in_strips::strips(of), queue.threads());
+  cuts.keys = std::max(cuts.keys, in_strips::cuts_of_keys(of));
   if (cuts.keys < 2)
     return queue.parallel_for(parts, [&](std::size_t part, std::span<std::byte> scratch) {
       in_strips(of, in, part / of.key_heads, scratch, extras)
@@ -11395,6 +12471,294 @@ concept avg_pool2d_runs_on = requires(Queue& queue, std::size_t n, T* y, const T
 };
 
 } // namespace cairn::detail
+
+// cairn/ops/elementwise/row_sums.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// f(sums[j]..., arrays(row, j)...) for every row in ascending order, and every column j. The sums are doubles, which f takes by
+// reference and adds to. An array with a stride of 0 is the same row every time. The sums are kept in memory and not in
+// registers, so that rows are read in order; a strip of them stays in the innermost cache.
+//
+// As for elementwise(), f has no branch and is [[gnu::always_inline]]. The columns after the last full block are computed one at
+// a time, so the last bits of a column may depend on whether it is among them, but on nothing else.
+template <std::size_t Sums, std::size_t Operands, class F, class T, std::size_t... S, std::size_t... I>
+[[gnu::always_inline]] inline void add_rows_of(const F& f, const std::array<double*, Sums>& sums,
+                                               const std::array<matrix<const T>, Operands>& arrays, std::index_sequence<S...>,
+                                               std::index_sequence<I...>) {
+  const F element = f;
+  const std::size_t columns = arrays[0].columns, rows = arrays[0].rows;
+  const T* const first[Operands] = {arrays[I].data...};
+  const std::size_t stride[Operands] = {arrays[I].stride...};
+  double* const to[Sums] = {sums[S]...};
+  for (std::size_t row = 0; row < rows; ++row) {
+    const T* const from[Operands] = {first[I] + row * stride[I]...};
+    std::size_t j = 0;
+    for (; j + element_block <= columns; j += element_block) {
+      double s[Sums][element_block];
+      T v[Operands][element_block];
+      for (std::size_t k = 0; k < Sums; ++k)
+        for (std::size_t i = 0; i < element_block; ++i) s[k][i] = to[k][j + i];
+      for (std::size_t k = 0; k < Operands; ++k)
+        for (std::size_t i = 0; i < element_block; ++i) v[k][i] = from[k][j + i];
+      for (std::size_t i = 0; i < element_block; ++i) element(s[S][i]..., v[I][i]...);
+      for (std::size_t k = 0; k < Sums; ++k)
+        for (std::size_t i = 0; i < element_block; ++i) to[k][j + i] = s[k][i];
+    }
+    for (; j < columns; ++j) element(to[S][j]..., from[I][j]...);
+  }
+}
+
+// The same, compiled for each instruction set.
+template <std::size_t Sums, std::size_t Operands, class F, class T>
+[[gnu::noinline]] void add_rows_plain(const F& f, const std::array<double*, Sums>& sums,
+                                      const std::array<matrix<const T>, Operands>& arrays) {
+  add_rows_of(f, sums, arrays, std::make_index_sequence<Sums>(), std::make_index_sequence<Operands>());
+}
+template <std::size_t Sums, std::size_t Operands, class F, class T>
+[[gnu::noinline]] CAIRN_TARGET_AVX2 void add_rows_avx2(const F& f, const std::array<double*, Sums>& sums,
+                                                       const std::array<matrix<const T>, Operands>& arrays) {
+  add_rows_of(f, sums, arrays, std::make_index_sequence<Sums>(), std::make_index_sequence<Operands>());
+}
+template <std::size_t Sums, std::size_t Operands, class F, class T>
+[[gnu::noinline]] CAIRN_TARGET_AVX512 void add_rows_avx512(const F& f, const std::array<double*, Sums>& sums,
+                                                           const std::array<matrix<const T>, Operands>& arrays) {
+  add_rows_of(f, sums, arrays, std::make_index_sequence<Sums>(), std::make_index_sequence<Operands>());
+}
+
+template <std::size_t Sums, std::size_t Operands, class F, class T>
+void add_rows(instruction_set set, const F& f, const std::array<double*, Sums>& sums,
+              const std::array<matrix<const T>, Operands>& arrays) {
+  if (set == instruction_set::avx512) add_rows_avx512(f, sums, arrays);
+  else if (set == instruction_set::avx2) add_rows_avx2(f, sums, arrays);
+  else add_rows_plain(f, sums, arrays);
+}
+
+// Sums over rows in chains, for a strip of columns (see sums.hpp). Rows are added to `chain`, which is full after sum_chain of
+// them and is then added to the totals.
+template <class T>
+struct alignas(64) chained_sums {
+  T chain[strip];
+  double total[strip];
+};
+
+struct add_to_total {
+  template <class T>
+  [[gnu::always_inline]] inline void operator()(double& total, T chain) const {
+    total += static_cast<double>(chain);
+  }
+};
+
+// to += row. The trip count of the inner loop is a constant because g++ -O2 vectorizes no other loops. Vectors of 16 bytes keep
+// up with the memory that rows come from.
+template <class T>
+void add_row(T* __restrict to, const T* __restrict row, std::size_t columns) {
+  std::size_t j = 0;
+  for (; j + element_block <= columns; j += element_block)
+    for (std::size_t i = 0; i < element_block; ++i) to[j + i] += row[j + i];
+  for (; j < columns; ++j) to[j] += row[j];
+}
+
+template <class T>
+void start_chain(chained_sums<T>& sums, std::size_t columns) {
+  std::fill_n(sums.chain, columns, T{0});
+}
+template <class T>
+void start_sums(chained_sums<T>& sums, std::size_t columns) {
+  std::fill_n(sums.total, columns, 0.0);
+}
+template <class T>
+void end_chain(instruction_set set, chained_sums<T>& sums, std::size_t columns) {
+  add_rows(set, add_to_total{}, std::array<double*, 1>{sums.total}, std::array{matrix<const T>{sums.chain, 1, columns, columns}});
+}
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+// cairn/ops/elementwise/widened_row.hpp
+
+CAIRN_KERNELS_BEGIN
+
+// Formulas compute in accumulated<T>. With what is here, an op that is written for rows of float serves 16 bits as well: their
+// rows are widened first, and results are rounded once.
+namespace cairn::detail {
+
+// The instructions for a formula whose results have the type T. A product and a sum that are contracted into one operation
+// round once, not twice. For 16 bits that would move one result in tens of thousands by a last place, of which they have few, so
+// nothing is contracted there, and the results of all x86-64 machines are equal.
+template <class T>
+using set_for_results = std::conditional_t<is_narrow<T>, uncontracted_set, instruction_set>;
+template <class T>
+set_for_results<T> widest_for_results() {
+  if constexpr (is_narrow<T>) return widest_uncontracted();
+  else return widest_for_elements();
+}
+
+// Copies neighbours in memory, and widens those of 16 bits.
+template <class T>
+void copy_widened(accumulated<T>* to, const T* from, std::size_t count) {
+  if constexpr (is_narrow<T>) widen(to, from, count);
+  else std::copy_n(from, count, to);
+}
+
+// Up to `Most` elements of a row: of float and double the row itself.
+template <class T, std::size_t Most = strip>
+struct widened_row {
+  const T* read(const T* row, std::size_t) { return row; }
+  T* room(T* row) { return row; } // for results, which write() then rounds
+  void write(T*, std::size_t) const {}
+};
+template <narrow_element T, std::size_t Most>
+struct widened_row<T, Most> {
+  using wide = accumulated<T>;
+  alignas(64) wide own[Most];
+
+  const wide* read(const T* row, std::size_t columns) {
+    widen(own, row, columns);
+    return own;
+  }
+  wide* room(T*) { return own; }
+  void write(T* row, std::size_t columns) const { round_once(row, own, columns); }
+};
+
+// The same for rows of any length, side by side in a part's scratch memory.
+class widened_rows {
+public:
+  explicit widened_rows(std::span<std::byte> scratch) : room_(scratch) {}
+
+  // Whether there is room for so many rows: else they are to be read as they are.
+  template <narrow_element T>
+  bool fit(std::size_t rows, std::size_t columns) const {
+    return rows * align_up(columns * sizeof(accumulated<T>)) <= room_.size();
+  }
+  template <narrow_element T>
+  accumulated<T>* take(std::size_t columns) {
+    auto* const to = reinterpret_cast<accumulated<T>*>(room_.data());
+    room_ = room_.subspan(align_up(columns * sizeof(accumulated<T>)));
+    return to;
+  }
+  template <narrow_element T>
+  const accumulated<T>* read(const T* row, std::size_t columns) {
+    accumulated<T>* const to = take<T>(columns);
+    widen(to, row, columns);
+    return to;
+  }
+
+private:
+  std::span<std::byte> room_;
+};
+
+// Rows of 16 bits to rows without gaps, and rows of floats to 16 bits.
+template <narrow_element T>
+void widen_rows(accumulated<T>* to, matrix<const T> from) {
+  if (from.stride == from.columns) return widen(to, from.data, from.rows * from.columns);
+  for (std::size_t row = 0; row < from.rows; ++row) widen(to + row * from.columns, from.data + row * from.stride, from.columns);
+}
+template <narrow_element T>
+void round_rows(matrix<T> to, matrix<const accumulated<T>> from) {
+  if (to.stride == to.columns && from.stride == to.columns) return round_once(to.data, from.data, to.rows * to.columns);
+  for (std::size_t row = 0; row < to.rows; ++row)
+    round_once(to.data + row * to.stride, from.data + row * from.stride, to.columns);
+}
+// A matrix as its sums are: those of 16 bits are widened to `room`, without gaps. Without data it remains without.
+template <class T>
+matrix<const accumulated<T>> widened(matrix<const T> from, [[maybe_unused]] accumulated<T>* room) {
+  if constexpr (!is_narrow<T>) {
+    return from;
+  } else {
+    if (from.data == nullptr) return {nullptr, from.rows, from.columns};
+    widen_rows(room, from);
+    return {room, from.rows, from.columns};
+  }
+}
+
+// add_rows() for a strip, with more operands that are the same row each time. 16-bit rows are widened a tile at a time.
+template <std::size_t Sums, std::size_t Operands, std::size_t Fixed, class F, class T, std::size_t... I, std::size_t... J>
+void add_widened(const F& f, const std::array<double*, Sums>& sums, const std::array<matrix<const T>, Operands>& arrays,
+                 const std::array<const accumulated<T>*, Fixed>& fixed, std::index_sequence<I...>, std::index_sequence<J...>) {
+  using row_of = matrix<const accumulated<T>>;
+  const instruction_set set = widest_for_elements();
+  const std::size_t rows = arrays[0].rows, columns = arrays[0].columns;
+  if constexpr (!is_narrow<T>) {
+    add_rows(set, f, sums, std::array<row_of, Operands + Fixed>{arrays[I]..., row_of{fixed[J], rows, columns, 0}...});
+  } else {
+    constexpr std::size_t room = 4 * strip;
+    alignas(64) accumulated<T> own[Operands][room];
+    const std::size_t most = room / columns;
+    for (std::size_t begin = 0; begin < rows; begin += most) {
+      const std::size_t count = std::min(most, rows - begin);
+      for (std::size_t k = 0; k < Operands; ++k)
+        for (std::size_t row = 0; row < count; ++row)
+          widen(own[k] + row * columns, arrays[k].data + (begin + row) * arrays[k].stride, columns);
+      add_rows(set, f, sums,
+               std::array<row_of, Operands + Fixed>{row_of{own[I], count, columns}..., row_of{fixed[J], count, columns, 0}...});
+    }
+  }
+}
+template <std::size_t Sums, std::size_t Operands, std::size_t Fixed, class F, class T>
+void add_widened(const F& f, const std::array<double*, Sums>& sums, const std::array<matrix<const T>, Operands>& arrays,
+                 const std::array<const accumulated<T>*, Fixed>& fixed) {
+  add_widened(f, sums, arrays, fixed, std::make_index_sequence<Operands>(), std::make_index_sequence<Fixed>());
+}
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+// cairn/ops/input_tiles.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// A rectangle of the input pixels of an image, whose gradients windows are added to: `sums` belongs to its first pixel, and
+// neighbours in a row are `pixel` elements apart, neighbours in a column `row`.
+template <class Sum>
+struct input_tile {
+  std::size_t row_begin = 0, row_end = 0, column_begin = 0, column_end = 0;
+  Sum* sums = nullptr;
+  std::size_t pixel = 0, row = 0;
+
+  bool has(std::size_t r, std::size_t c) const { return r >= row_begin && r < row_end && c >= column_begin && c < column_end; }
+  Sum* at(std::size_t r, std::size_t c) const { return sums + (r - row_begin) * row + (c - column_begin) * pixel; }
+};
+
+// Calls f(tile) for tiles that cover the inputs of one image, of which `count` of `channels` channels are wanted, from
+// `gradient` on. Sums of float and double are added up where they belong, in one tile. Those of 16-bit elements are added up in
+// the scratch, in as few tiles as fit there, and rounded once.
+template <class T, class F>
+void for_each_input_tile(const window& over, std::size_t channels, std::size_t count, T* gradient,
+                         [[maybe_unused]] std::span<std::byte> scratch, F&& f) {
+  using sum = accumulated<T>;
+  if constexpr (!is_narrow<T>) {
+    for (std::size_t pixel = 0; pixel < over.inputs(); ++pixel) std::fill_n(gradient + pixel * channels, count, sum{0});
+    f(input_tile<sum>{0, over.y.in, 0, over.x.in, gradient, channels, over.x.in * channels});
+  } else {
+    const std::size_t room = scratch.size() / sizeof(sum) / std::max<std::size_t>(1, count); // pixels
+    const std::size_t columns = std::min(over.x.in, room), rows = std::min(over.y.in, room / std::max<std::size_t>(1, columns));
+    auto* const sums = reinterpret_cast<sum*>(scratch.data());
+    for (std::size_t r = 0; r < over.y.in; r += rows)
+      for (std::size_t c = 0; c < over.x.in; c += columns) {
+        const input_tile<sum> tile{
+            r, std::min(over.y.in, r + rows), c, std::min(over.x.in, c + columns), sums, count, columns * count};
+        std::fill_n(sums, rows * columns * count, sum{0});
+        f(tile);
+        for (std::size_t i = r; i < tile.row_end; ++i) {
+          T* const to = gradient + (i * over.x.in + c) * channels;
+          if (count == channels) round_once(to, tile.at(i, c), (tile.column_end - c) * count);
+          else
+            for (std::size_t j = c; j < tile.column_end; ++j) round_once(to + (j - c) * channels, tile.at(i, j), count);
+        }
+      }
+  }
+}
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
 
 // cairn/ops/avg_pool2d/cpu.hpp
 
@@ -11569,6 +12933,87 @@ private:
   weighted_row<T> rows_[sum_chain];
   double totals_[most]; // set by the first chain of several
 };
+
+// Adds some rows, each times its factor if they are weighted.
+template <class T, bool Weighted, std::size_t Rows>
+struct add_weighted {
+  T factors[Rows];
+  template <class... X>
+  [[gnu::always_inline]] inline void operator()(T& sum, X... x) const {
+    const T rows[] = {x...};
+    for (std::size_t r = 0; r < Rows; ++r) {
+      T term = rows[r];
+      if constexpr (Weighted) term *= factors[r];
+      sum += term;
+    }
+  }
+};
+template <class T>
+struct times_constant {
+  T factor;
+  [[gnu::always_inline]] inline void operator()(T& x) const { x *= factor; }
+};
+
+// The same for 16-bit elements, whose rows are added to a chain of floats, a few at a time. The sum is rounded once.
+template <narrow_element T, bool Weighted>
+class sum_of_rows<T, Weighted> {
+public:
+  static constexpr std::size_t most = 256;
+
+  sum_of_rows(std::size_t channels, T* to) : channels_(channels), to_(to) { std::fill_n(sum_, channels, wide{0}); }
+
+  void add(const T* row, accumulated<T> factor) {
+    if (chain_ == sum_chain) end_chain();
+    rows_[count_] = row;
+    factors_[count_] = factor;
+    ++chain_;
+    if (++count_ == few) add_rows();
+  }
+  void finish(double factor) {
+    add_rows();
+    if (is_first_)
+      return run_narrow(set_, times_constant<wide>{static_cast<wide>(factor)}, channels_, written{to_}, taken{&sum_[0]});
+    for (std::size_t c = 0; c < channels_; ++c) sum_[c] = static_cast<wide>((totals_[c] + static_cast<double>(sum_[c])) * factor);
+    round_once(to_, sum_, channels_);
+  }
+
+private:
+  using wide = accumulated<T>;
+  static constexpr std::size_t few = 8;
+  static_assert(sum_chain % few == 0);
+
+  void add_rows() {
+    if (count_ == few) add_few(std::make_index_sequence<few>());
+    else
+      for (std::size_t r = 0; r < count_; ++r)
+        run_narrow(set_, add_weighted<wide, Weighted, 1>{{factors_[r]}}, channels_, written{&sum_[0]}, taken{&sum_[0], rows_[r]});
+    count_ = 0;
+  }
+  template <std::size_t... R>
+  void add_few(std::index_sequence<R...>) {
+    run_narrow(set_, add_weighted<wide, Weighted, few>{{factors_[R]...}}, channels_, written{&sum_[0]},
+               taken{&sum_[0], rows_[R]...});
+  }
+  void end_chain() {
+    add_rows();
+    for (std::size_t c = 0; c < channels_; ++c) {
+      totals_[c] = (is_first_ ? 0 : totals_[c]) + static_cast<double>(sum_[c]);
+      sum_[c] = 0;
+    }
+    is_first_ = false;
+    chain_ = 0;
+  }
+
+  instruction_set set_ = widest_for_elements();
+  std::size_t channels_, count_ = 0, chain_ = 0; // rows that wait, and all rows of the chain
+  T* to_;
+  bool is_first_ = true; // whether this is the first chain
+  const T* rows_[few];
+  wide factors_[few];
+  alignas(64) wide sum_[most];
+  alignas(64) double totals_[most]; // set by the first chain of several
+};
+
 // The greatest number of windows along an axis that contain one input.
 inline std::size_t most_windows(const window_axis& a, mean_of which) {
   if (which == mean_of::adaptive) return (a.out + a.in - 1) / std::max<std::size_t>(1, a.in) + 1;
@@ -11588,7 +13033,8 @@ void sum_windows(const window& over, mean_of which, std::size_t pixel, const T* 
     for (std::size_t q = columns.begin; q < columns.end; ++q) {
       const mean_range x = range_of(over.x, which, q);
       if (column >= x.begin && column < x.end)
-        sum.add(gradients + (p * over.x.out + q) * channels, static_cast<T>(1 / static_cast<double>(y.divisor * x.divisor)));
+        sum.add(gradients + (p * over.x.out + q) * channels,
+                static_cast<accumulated<T>>(1 / static_cast<double>(y.divisor * x.divisor)));
     }
   }
   sum.finish(1);
@@ -11610,7 +13056,7 @@ void avg_pool2d_forward(cpu::queue& queue, const window& over, mean_of which, st
       sum_of_pixels sum(std::min(sum_of_pixels::most, channels - begin), output + pixel * channels + begin);
       for (std::size_t row = of.y.begin; row < of.y.end; ++row)
         for (std::size_t column = of.x.begin; column < of.x.end; ++column)
-          sum.add(image + (row * over.x.in + column) * channels + begin, T{1});
+          sum.add(image + (row * over.x.in + column) * channels + begin, accumulated<T>{1});
       sum.finish(of.share);
     }
   });
@@ -11630,25 +13076,43 @@ void avg_pool2d_backward(cpu::queue& queue, const window& over, mean_of which, s
                             std::min(detail::sum_of_rows<T, true>::most, channels - begin),
                             input_gradient + pixel * channels + begin);
     });
+  using wide = accumulated<T>;
   constexpr std::size_t most = 256; // channels at a time
   const detail::instruction_set set = detail::widest_for_elements();
   const std::size_t cuts = (channels + most - 1) / most;
-  const auto work = [&](std::size_t part) {
-    const std::size_t begin = part % cuts * most, count = std::min(most, channels - begin);
-    T* const sums = input_gradient + part / cuts * over.inputs() * channels + begin;
-    const T* gradient = output_gradient + part / cuts * over.outputs() * channels + begin;
-    for (std::size_t pixel = 0; pixel < over.inputs(); ++pixel) std::fill_n(sums + pixel * channels, count, T{0});
-    for (std::size_t pixel = 0; pixel < over.outputs(); ++pixel, gradient += channels) {
-      const detail::mean_window of(over, which, pixel);
-      const detail::add_share<T> f{static_cast<T>(of.share)};
-      for (std::size_t row = of.y.begin; row < of.y.end; ++row)
-        for (std::size_t column = of.x.begin; column < of.x.end; ++column) {
-          T* const to = sums + (row * over.x.in + column) * channels;
-          detail::run_elements(set, f, count, std::array{to}, std::array<const T*, 2>{to, gradient});
-        }
-    }
+  const auto outputs_of = [which](const window_axis& a, std::size_t begin, std::size_t end) {
+    return output_range{outputs_having(a, which, begin).begin, outputs_having(a, which, end - 1).end};
   };
-  detail::for_each_row(queue, samples * cuts, over.inputs() * std::min(most, channels), work, detail::element_part);
+  const auto work = [&](std::size_t part, std::span<std::byte> scratch) {
+    const std::size_t begin = part % cuts * most, count = std::min(most, channels - begin);
+    T* const gradients = input_gradient + part / cuts * over.inputs() * channels + begin;
+    const T* const from = output_gradient + part / cuts * over.outputs() * channels + begin;
+    detail::widened_row<T, most> read;
+    detail::for_each_input_tile(over, channels, count, gradients, scratch, [&](const detail::input_tile<wide>& tile) {
+      if (tile.row_begin == tile.row_end || tile.column_begin == tile.column_end) return;
+      const auto rows = outputs_of(over.y, tile.row_begin, tile.row_end);
+      const auto columns = outputs_of(over.x, tile.column_begin, tile.column_end);
+      for (std::size_t p = rows.begin; p < rows.end; ++p)
+        for (std::size_t q = columns.begin; q < columns.end; ++q) {
+          const std::size_t pixel = p * over.x.out + q;
+          const detail::mean_window of(over, which, pixel);
+          const detail::add_share<wide> f{static_cast<wide>(of.share)};
+          const wide* const gradient = read.read(from + pixel * channels, count);
+          for (std::size_t row = std::max(of.y.begin, tile.row_begin); row < std::min(of.y.end, tile.row_end); ++row)
+            for (std::size_t column = std::max(of.x.begin, tile.column_begin); column < std::min(of.x.end, tile.column_end);
+                 ++column) {
+              wide* const to = tile.at(row, column);
+              detail::run_elements(set, f, count, std::array<wide*, 1>{to}, std::array<const wide*, 2>{to, gradient});
+            }
+        }
+    });
+  };
+  detail::for_each_stretch_of_rows(
+      queue, samples * cuts, over.inputs() * std::min(most, channels),
+      [&](std::size_t begin, std::size_t end, std::span<std::byte> scratch) {
+        for (std::size_t part = begin; part < end; ++part) work(part, scratch);
+      },
+      detail::element_part);
 }
 
 } // namespace cairn::ops
@@ -11885,181 +13349,6 @@ struct move_statistics {
 
 CAIRN_KERNELS_END
 
-// cairn/ops/elementwise/row_sums.hpp
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn::detail {
-
-// f(sums[j]..., arrays(row, j)...) for every row in ascending order, and every column j. The sums are doubles, which f takes by
-// reference and adds to. An array with a stride of 0 is the same row every time. The sums are kept in memory and not in
-// registers, so that rows are read in order; a strip of them stays in the innermost cache.
-//
-// As for elementwise(), f has no branch and is [[gnu::always_inline]]. The columns after the last full block are computed one at
-// a time, so the last bits of a column may depend on whether it is among them, but on nothing else.
-template <std::size_t Sums, std::size_t Operands, class F, class T, std::size_t... S, std::size_t... I>
-[[gnu::always_inline]] inline void add_rows_of(const F& f, const std::array<double*, Sums>& sums,
-                                               const std::array<matrix<const T>, Operands>& arrays, std::index_sequence<S...>,
-                                               std::index_sequence<I...>) {
-  const F element = f;
-  const std::size_t columns = arrays[0].columns, rows = arrays[0].rows;
-  const T* const first[Operands] = {arrays[I].data...};
-  const std::size_t stride[Operands] = {arrays[I].stride...};
-  double* const to[Sums] = {sums[S]...};
-  for (std::size_t row = 0; row < rows; ++row) {
-    const T* const from[Operands] = {first[I] + row * stride[I]...};
-    std::size_t j = 0;
-    for (; j + element_block <= columns; j += element_block) {
-      double s[Sums][element_block];
-      T v[Operands][element_block];
-      for (std::size_t k = 0; k < Sums; ++k)
-        for (std::size_t i = 0; i < element_block; ++i) s[k][i] = to[k][j + i];
-      for (std::size_t k = 0; k < Operands; ++k)
-        for (std::size_t i = 0; i < element_block; ++i) v[k][i] = from[k][j + i];
-      for (std::size_t i = 0; i < element_block; ++i) element(s[S][i]..., v[I][i]...);
-      for (std::size_t k = 0; k < Sums; ++k)
-        for (std::size_t i = 0; i < element_block; ++i) to[k][j + i] = s[k][i];
-    }
-    for (; j < columns; ++j) element(to[S][j]..., from[I][j]...);
-  }
-}
-
-// The same, compiled for each instruction set.
-template <std::size_t Sums, std::size_t Operands, class F, class T>
-[[gnu::noinline]] void add_rows_plain(const F& f, const std::array<double*, Sums>& sums,
-                                      const std::array<matrix<const T>, Operands>& arrays) {
-  add_rows_of(f, sums, arrays, std::make_index_sequence<Sums>(), std::make_index_sequence<Operands>());
-}
-template <std::size_t Sums, std::size_t Operands, class F, class T>
-[[gnu::noinline]] CAIRN_TARGET_AVX2 void add_rows_avx2(const F& f, const std::array<double*, Sums>& sums,
-                                                       const std::array<matrix<const T>, Operands>& arrays) {
-  add_rows_of(f, sums, arrays, std::make_index_sequence<Sums>(), std::make_index_sequence<Operands>());
-}
-template <std::size_t Sums, std::size_t Operands, class F, class T>
-[[gnu::noinline]] CAIRN_TARGET_AVX512 void add_rows_avx512(const F& f, const std::array<double*, Sums>& sums,
-                                                           const std::array<matrix<const T>, Operands>& arrays) {
-  add_rows_of(f, sums, arrays, std::make_index_sequence<Sums>(), std::make_index_sequence<Operands>());
-}
-
-template <std::size_t Sums, std::size_t Operands, class F, class T>
-void add_rows(instruction_set set, const F& f, const std::array<double*, Sums>& sums,
-              const std::array<matrix<const T>, Operands>& arrays) {
-  if (set == instruction_set::avx512) add_rows_avx512(f, sums, arrays);
-  else if (set == instruction_set::avx2) add_rows_avx2(f, sums, arrays);
-  else add_rows_plain(f, sums, arrays);
-}
-
-// Sums over rows in chains, for a strip of columns (see sums.hpp). Rows are added to `chain`, which is full after sum_chain of
-// them and is then added to the totals.
-template <class T>
-struct alignas(64) chained_sums {
-  T chain[strip];
-  double total[strip];
-};
-
-struct add_to_total {
-  template <class T>
-  [[gnu::always_inline]] inline void operator()(double& total, T chain) const {
-    total += static_cast<double>(chain);
-  }
-};
-
-// to += row. The trip count of the inner loop is a constant because g++ -O2 vectorizes no other loops. Vectors of 16 bytes keep
-// up with the memory that rows come from.
-template <class T>
-void add_row(T* __restrict to, const T* __restrict row, std::size_t columns) {
-  std::size_t j = 0;
-  for (; j + element_block <= columns; j += element_block)
-    for (std::size_t i = 0; i < element_block; ++i) to[j + i] += row[j + i];
-  for (; j < columns; ++j) to[j] += row[j];
-}
-
-template <class T>
-void start_chain(chained_sums<T>& sums, std::size_t columns) {
-  std::fill_n(sums.chain, columns, T{0});
-}
-template <class T>
-void start_sums(chained_sums<T>& sums, std::size_t columns) {
-  std::fill_n(sums.total, columns, 0.0);
-}
-template <class T>
-void end_chain(instruction_set set, chained_sums<T>& sums, std::size_t columns) {
-  add_rows(set, add_to_total{}, std::array<double*, 1>{sums.total}, std::array{matrix<const T>{sums.chain, 1, columns, columns}});
-}
-
-} // namespace cairn::detail
-
-CAIRN_KERNELS_END
-
-// cairn/ops/elementwise/widened_row.hpp
-
-CAIRN_KERNELS_BEGIN
-
-// Formulas compute in accumulated<T>. With what is here, an op that is written for rows of float serves 16 bits as well: their
-// rows are widened first, and results are rounded once.
-namespace cairn::detail {
-
-// The instruction set for a formula whose results have the type T. A product and a sum that are contracted into one operation
-// round once, not twice. For 16 bits that would move one result in tens of thousands by a last place, of which they have few, so
-// nothing is contracted there, and the results of all x86-64 machines are equal.
-template <class T>
-instruction_set widest_for_results() {
-  return is_narrow<T> ? instruction_set::plain : widest_for_elements();
-}
-
-// Up to `strip` elements of a row: of float and double the row itself.
-template <class T>
-struct widened_row {
-  const T* read(const T* row, std::size_t) { return row; }
-  T* room(T* row) { return row; } // for results, which write() then rounds
-  void write(T*, std::size_t) const {}
-};
-template <narrow_element T>
-struct widened_row<T> {
-  using wide = accumulated<T>;
-  alignas(64) wide own[strip];
-
-  const wide* read(const T* row, std::size_t columns) {
-    widen(own, row, columns);
-    return own;
-  }
-  wide* room(T*) { return own; }
-  void write(T* row, std::size_t columns) const { round_once(row, own, columns); }
-};
-
-// add_rows() for a strip, with more operands that are the same row each time. 16-bit rows are widened a tile at a time.
-template <std::size_t Sums, std::size_t Operands, std::size_t Fixed, class F, class T, std::size_t... I, std::size_t... J>
-void add_widened(const F& f, const std::array<double*, Sums>& sums, const std::array<matrix<const T>, Operands>& arrays,
-                 const std::array<const accumulated<T>*, Fixed>& fixed, std::index_sequence<I...>, std::index_sequence<J...>) {
-  using row_of = matrix<const accumulated<T>>;
-  const instruction_set set = widest_for_elements();
-  const std::size_t rows = arrays[0].rows, columns = arrays[0].columns;
-  if constexpr (!is_narrow<T>) {
-    add_rows(set, f, sums, std::array<row_of, Operands + Fixed>{arrays[I]..., row_of{fixed[J], rows, columns, 0}...});
-  } else {
-    constexpr std::size_t room = 4 * strip;
-    alignas(64) accumulated<T> own[Operands][room];
-    const std::size_t most = room / columns;
-    for (std::size_t begin = 0; begin < rows; begin += most) {
-      const std::size_t count = std::min(most, rows - begin);
-      for (std::size_t k = 0; k < Operands; ++k)
-        for (std::size_t row = 0; row < count; ++row)
-          widen(own[k] + row * columns, arrays[k].data + (begin + row) * arrays[k].stride, columns);
-      add_rows(set, f, sums,
-               std::array<row_of, Operands + Fixed>{row_of{own[I], count, columns}..., row_of{fixed[J], count, columns, 0}...});
-    }
-  }
-}
-template <std::size_t Sums, std::size_t Operands, std::size_t Fixed, class F, class T>
-void add_widened(const F& f, const std::array<double*, Sums>& sums, const std::array<matrix<const T>, Operands>& arrays,
-                 const std::array<const accumulated<T>*, Fixed>& fixed) {
-  add_widened(f, sums, arrays, fixed, std::make_index_sequence<Operands>(), std::make_index_sequence<Fixed>());
-}
-
-} // namespace cairn::detail
-
-CAIRN_KERNELS_END
-
 // cairn/ops/batch_norm/cpu.hpp
 
 CAIRN_KERNELS_BEGIN
@@ -12138,14 +13427,11 @@ void differentiate_strip(std::size_t rows, std::size_t features, std::size_t beg
     gradient_mean.at[j] = found.gradient_mean;
     slope.at[j] = found.slope;
   }
-  const instruction_set set = widest_for_results<T>();
-  widened_row<T> dy, x;
+  const set_for_results<T> set = widest_for_results<T>();
   for (std::size_t row = 0; row < rows; ++row) {
     const std::size_t first = row * features + begin;
-    run_elements(set, derivative, columns, std::array{dy.room(input_gradient + first)},
-                 std::array<const wide*, 6>{dy.read(output_gradient + first, columns), x.read(input + first, columns), of.mean.at,
-                                            factor.at, gradient_mean.at, slope.at});
-    dy.write(input_gradient + first, columns);
+    run_mixed<T>(set, derivative, columns, written{input_gradient + first},
+                 taken{output_gradient + first, input + first, of.mean.at, factor.at, gradient_mean.at, slope.at});
   }
 }
 
@@ -12156,12 +13442,15 @@ void with_derivative(activation before, const F& f) {
   else f(batch_norm_derivative{});
 }
 
-// The bits of a ReLU of 16-bit elements: a result that is rounded to -0 stays -0.
-template <class T>
-void rectify_row(std::size_t columns, T* row) {
-  for (std::size_t j = 0; j < columns; ++j)
-    if (static_cast<accumulated<T>>(row[j]) < 0) row[j] = T{};
-}
+// The norm and a ReLU of a result that is then rounded to 16 bits, with the bits of a ReLU after the rounding: a result that is
+// rounded to -0 stays -0, and one below `least`, half of the negative number nearest to 0, becomes 0. NaN stays.
+struct center_scale_and_rectify_rounded {
+  float least;
+  [[gnu::always_inline]] inline void operator()(float& x, float mean, float factor, float bias) const {
+    center_and_scale{}(x, mean, factor, bias);
+    x = blend(x < least, 0.0F, x);
+  }
+};
 
 // y = then((x - mean) r w + bias) for the columns [begin, begin + columns).
 template <class T>
@@ -12169,24 +13458,21 @@ void normalize_strip(std::size_t rows, std::size_t features, std::size_t begin, 
                      const T* input, const accumulated<T>* mean, const accumulated<T>* variance, const T* weight, const T* bias,
                      activation then) {
   using wide = accumulated<T>;
-  const instruction_set set = widest_for_results<T>();
+  const set_for_results<T> set = widest_for_results<T>();
   strip_of<wide> factor;
   for (std::size_t j = 0; j < columns; ++j)
     factor.at[j] = factor_of<wide>(inverse_deviation(variance[begin + j], eps), weight[begin + j]);
-  widened_row<T> x, added;
+  widened_row<T> added;
   const wide* const shift = added.read(bias + begin, columns);
-  const bool rectifies = then == activation::relu;
   const auto apply = [&](const auto& f) {
     for (std::size_t row = 0; row < rows; ++row) {
       const std::size_t first = row * features + begin;
-      run_elements(set, f, columns, std::array{x.room(output + first)},
-                   std::array<const wide*, 4>{x.read(input + first, columns), mean + begin, factor.at, shift});
-      x.write(output + first, columns);
-      if (!std::is_same_v<T, wide> && rectifies) rectify_row(columns, output + first);
+      run_mixed<T>(set, f, columns, written{output + first}, taken{input + first, mean + begin, factor.at, shift});
     }
   };
-  if (std::is_same_v<T, wide> && rectifies) apply(center_scale_and_rectify{});
-  else apply(center_and_scale{});
+  if (then != activation::relu) return apply(center_and_scale{});
+  if constexpr (is_narrow<T>) apply(center_scale_and_rectify_rounded{-0.5F * static_cast<float>(T::from_bits(1))});
+  else apply(center_scale_and_rectify{});
 }
 
 } // namespace cairn::detail
@@ -12321,7 +13607,7 @@ namespace cairn::ops {
 //   output_gradient = scale (1 - t - (1 + (w - 1) t) / (1 + e^x)) / count                not computed when it is null; may lie
 //                                                                                        on the output
 // Output, gradient and targets have `count` elements; with none the loss is 0. The scale is a number in the
-// device's memory, on devices whose memory the host shares; null: 1.
+// device's memory; null: 1.
 template <class T>
 void bce_with_logits(detail::queue_without_this_op, double* loss, T* output_gradient, std::size_t count, const T* output,
                      const accumulated<T>* targets, const accumulated<T>* positive_weights, std::size_t columns,
@@ -12366,19 +13652,16 @@ struct weighted_logit_error_derivative {
 // Applies f, in accumulated<T>, to a piece of the output, of its targets and of the weights, which repeat every `columns`
 // elements.
 inline constexpr std::size_t weighted_piece = 1024;
-template <class T, class F>
-void run_with_weights(const F& f, std::size_t begin, std::size_t count, accumulated<T>* made, const T* output,
-                      const accumulated<T>* targets, const accumulated<T>* weights, std::size_t columns) {
-  using wide = accumulated<T>;
-  alignas(64) wide own[weighted_piece], of_elements[weighted_piece];
+template <class T, class R, class F>
+void run_with_weights(const F& f, std::size_t begin, std::size_t count, R* made, const T* output, const accumulated<T>* targets,
+                      const accumulated<T>* weights, std::size_t columns) {
+  alignas(64) accumulated<T> of_elements[weighted_piece];
   std::size_t column = begin % columns;
   for (std::size_t i = 0; i < count; ++i) {
-    own[i] = static_cast<wide>(output[begin + i]);
     of_elements[i] = weights[column];
     if (++column == columns) column = 0;
   }
-  const wide *const x = own, *const w = of_elements;
-  run_elements(widest_for_elements(), f, count, std::array<wide*, 1>{made}, std::array{x, targets + begin, w});
+  run_mixed<T>(widest_for_elements(), f, count, written{made}, taken{output + begin, targets + begin, &of_elements[0]});
 }
 
 } // namespace cairn::detail
@@ -12408,10 +13691,8 @@ void bce_with_logits(cpu::queue& queue, double* loss, T* output_gradient, std::s
   const detail::weighted_logit_error_derivative<wide> derivative{
       static_cast<wide>((gradient_scale == nullptr ? 1 : *gradient_scale) / static_cast<double>(count))};
   queue.parallel_for((count + piece - 1) / piece, [&](std::size_t index, auto) {
-    alignas(64) wide made[piece];
     const std::size_t begin = index * piece, length = std::min(piece, count - begin);
-    detail::run_with_weights(derivative, begin, length, made, output, targets, positive_weights, columns);
-    for (std::size_t j = 0; j < length; ++j) output_gradient[begin + j] = static_cast<T>(made[j]);
+    detail::run_with_weights(derivative, begin, length, output_gradient + begin, output, targets, positive_weights, columns);
   });
 }
 
@@ -12519,14 +13800,15 @@ struct channel_scales {
   const T* bias = nullptr;
 
   channel_scales() = default;
-  // Written to `room` of 3 x channels elements.
-  channel_scales(T* room, std::size_t channels, const channel_norm<T>& norm)
+  // Written to `room` of 3 x channels elements. E is the type of the map's elements, and T that of their sums.
+  template <class E>
+  channel_scales(T* room, std::size_t channels, const channel_norm<E>& norm)
       : mean(room), factor(room + channels), bias(room + 2 * channels) {
     for (std::size_t c = 0; c < channels; ++c) {
       const double deviation = std::sqrt(static_cast<double>(norm.variance[norm.step * c]) + norm.eps);
       room[c] = static_cast<T>(norm.mean[norm.step * c]);
       room[channels + c] = static_cast<T>(static_cast<double>(norm.weight[c]) / deviation);
-      room[2 * channels + c] = norm.bias[c];
+      room[2 * channels + c] = static_cast<T>(norm.bias[c]);
     }
   }
   channel_scales from(std::size_t column) const {
@@ -12561,6 +13843,25 @@ struct normalize_tile {
     }
   };
 };
+
+// The same of a map of any elements: those of 16 bits are widened, a piece at a time.
+template <class T>
+void normalize_rows(matrix<accumulated<T>> y, matrix<const T> x, const channel_scales<accumulated<T>>& by) {
+  using wide = accumulated<T>;
+  if constexpr (!is_narrow<T>) {
+    run_tile(normalize_tile<T>{y, x, by});
+  } else {
+    constexpr std::size_t room = 4 * strip;
+    alignas(64) wide own[room];
+    const std::size_t widest = std::clamp<std::size_t>(x.columns, 1, room), most = room / widest;
+    for (std::size_t c = 0; c < x.columns; c += widest)
+      for (std::size_t r = 0; r < x.rows; r += most) {
+        const std::size_t rows = std::min(most, x.rows - r), columns = std::min(widest, x.columns - c);
+        widen_rows(own, matrix<const T>{x.data + r * x.stride + c, rows, columns, x.stride});
+        run_tile(normalize_tile<wide>{{y.data + r * y.stride + c, rows, columns, y.stride}, {own, rows, columns}, by.from(c)});
+      }
+  }
+}
 
 // y = dy + first[c] + second[c] (x - mean[c]). dy may be absent.
 template <class T>
@@ -12728,8 +14029,22 @@ template <class T>
 void tile_statistics(matrix<const T> x, accumulated<T>* partial) {
   for (std::size_t begin = 0; begin < x.columns; begin += most_summed_columns) {
     const std::size_t columns = std::min(most_summed_columns, x.columns - begin);
-    two_chains<T> sums;
-    run_tile(sum_distances_tile<T>{{x.data + begin, x.rows, columns, x.stride}, x.data + begin, &sums});
+    const matrix<const T> part{x.data + begin, x.rows, columns, x.stride};
+    two_chains<accumulated<T>> sums;
+    if constexpr (!is_narrow<T>) {
+      run_tile(sum_distances_tile<T>{part, part.data, &sums});
+    } else { // whole chains at a time
+      constexpr std::size_t room = sum_chain * most_summed_columns;
+      alignas(64) accumulated<T> own[room];
+      widened_row<T, most_summed_columns> shift;
+      const accumulated<T>* const first = shift.read(part.data, columns);
+      const std::size_t most = std::max(sum_chain, room / 2 / columns / sum_chain * sum_chain);
+      for (std::size_t row = 0; row < x.rows; row += most) {
+        const matrix<const T> some{part.data + row * x.stride, std::min(most, x.rows - row), columns, x.stride};
+        widen_rows(own, some);
+        run_tile(sum_distances_tile<accumulated<T>>{{own, some.rows, columns}, first, &sums});
+      }
+    }
     const auto rows = static_cast<double>(x.rows);
     for (std::size_t j = 0; j < columns; ++j) {
       const double distance = sums.first[j] / rows, spread = sums.second[j] - distance * sums.first[j];
@@ -12764,6 +14079,25 @@ CAIRN_KERNELS_END
 
 CAIRN_KERNELS_BEGIN
 
+namespace cairn::detail {
+
+// add_linear_tile for one element, with and without a gradient to add to.
+struct linear_element {
+  template <class T>
+  [[gnu::always_inline]] inline void operator()(T& x, T mean, T first, T second) const {
+    x = first + second * (x - mean);
+  }
+};
+struct add_linear_element {
+  template <class T>
+  [[gnu::always_inline]] inline void operator()(T& dy, T x, T mean, T first, T second) const {
+    const T v = first + second * (x - mean);
+    dy += v;
+  }
+};
+
+} // namespace cairn::detail
+
 namespace cairn::ops {
 
 template <class T>
@@ -12782,16 +14116,18 @@ template <class T>
 void channel_statistics_backward(cpu::queue& queue, matrix<T> dx, std::type_identity_t<matrix<const T>> dy,
                                  std::type_identity_t<matrix<const T>> x, const std::type_identity_t<accumulated<T>>* statistics,
                                  const std::type_identity_t<accumulated<T>>* gradient) {
-  constexpr std::size_t piece = 64, grain = 256; // columns whose factors lie on the stack; rows
+  using A = accumulated<T>;
+  constexpr std::size_t piece = detail::is_narrow<T> ? detail::strip : 64,
+                        grain = 256; // columns whose factors lie on the stack; rows
   queue.parallel_for((dx.rows + grain - 1) / grain, [&](std::size_t part, auto) {
     const std::size_t row = part * grain, rows = std::min(grain, dx.rows - row);
     for (std::size_t begin = 0; begin < dx.columns; begin += piece) {
       const std::size_t columns = std::min(piece, dx.columns - begin);
-      T mean[piece], first[piece], second[piece];
+      A mean[piece], first[piece], second[piece];
       for (std::size_t j = 0; j < columns; ++j) {
-        mean[j] = static_cast<T>(statistics[2 * (begin + j)]);
-        first[j] = static_cast<T>(static_cast<double>(gradient[2 * (begin + j)]) / static_cast<double>(dx.rows));
-        second[j] = static_cast<T>(2 * static_cast<double>(gradient[2 * (begin + j) + 1]) / static_cast<double>(dx.rows));
+        mean[j] = statistics[2 * (begin + j)];
+        first[j] = static_cast<A>(static_cast<double>(gradient[2 * (begin + j)]) / static_cast<double>(dx.rows));
+        second[j] = static_cast<A>(2 * static_cast<double>(gradient[2 * (begin + j) + 1]) / static_cast<double>(dx.rows));
       }
       const auto at = [&](auto m) {
         if (m.data != nullptr) m.data += row * m.stride + begin;
@@ -12799,7 +14135,23 @@ void channel_statistics_backward(cpu::queue& queue, matrix<T> dx, std::type_iden
         m.columns = columns;
         return m;
       };
-      detail::run_tile(detail::add_linear_tile<T>{at(dx), at(dy), at(x), mean, first, second});
+      const matrix<T> to = at(dx);
+      const matrix<const T> of_y = at(dy), of_x = at(x);
+      if constexpr (!detail::is_narrow<T>) {
+        detail::run_tile(detail::add_linear_tile<T>{to, of_y, of_x, mean, first, second});
+      } else {
+        const detail::instruction_set set = detail::widest_for_elements();
+        for (std::size_t r = 0; r < rows; ++r) {
+          const T* const from = of_x.data + r * of_x.stride;
+          const detail::written result{to.data + r * to.stride};
+          if (of_y.data == nullptr)
+            detail::run_narrow(set, detail::linear_element{}, columns, result,
+                               detail::taken{from, &mean[0], &first[0], &second[0]});
+          else
+            detail::run_narrow(set, detail::add_linear_element{}, columns, result,
+                               detail::taken{of_y.data + r * of_y.stride, from, &mean[0], &first[0], &second[0]});
+        }
+      }
     }
   });
 }
@@ -12820,6 +14172,20 @@ void channel_statistics_update(cpu::queue&, std::size_t rows, std::size_t channe
 } // namespace cairn::ops
 
 CAIRN_KERNELS_END
+
+// cairn/ops/check_gradients/cpu.hpp
+
+namespace cairn::ops {
+
+inline void check_gradients(cpu::queue&, checked_gradients* checked, const gradients_to_check& g, double number,
+                            const detail::loss_scale_rule& rule) {
+  detail::check_gradients_now(*checked, g, number, rule);
+}
+inline void clip_checked(cpu::queue&, double* factor, const double* squares, double max_norm, const checked_gradients* checked) {
+  *factor = detail::checked_factor(*checked, std::sqrt(*squares), max_norm);
+}
+
+} // namespace cairn::ops
 
 // cairn/ops/checksum/checksum.hpp
 
@@ -12851,28 +14217,6 @@ template <class T>
 void checksum(cpu::queue&, T* four, const T* x, std::size_t count) {
   detail::write_as_numbers(four, detail::quick_checksum(std::as_bytes(std::span{x, count})));
 }
-
-} // namespace cairn::ops
-
-// cairn/ops/clip/clip.hpp
-
-namespace cairn::detail {
-
-// max_norm / (norm + 1e-6), but at most 1, and 1 with a max_norm of 0: the factor of torch.nn.utils.clip_grad_norm_. A NaN norm
-// gives NaN, so a diverged step is noticed.
-CAIRN_HOST_DEVICE constexpr double clip_factor(double norm, double max_norm) {
-  const double factor = max_norm / (norm + 1e-6);
-  return max_norm <= 0 || factor > 1 ? 1 : factor;
-}
-
-} // namespace cairn::detail
-
-namespace cairn::ops {
-
-// *factor = *mean clip_factor(sqrt(*squares) scale *mean, max_norm); a null mean counts as 1. All are single numbers in the
-// device's memory, so that on an asynchronous device the host need not wait for the norm, nor know the factor of a mean.
-void clip(detail::queue_without_this_op, double* factor, const double* squares, double scale, double max_norm,
-          const double* mean) = delete;
 
 } // namespace cairn::ops
 
@@ -13115,7 +14459,8 @@ void sum_weighted(const channel_term<T>* terms, std::size_t count, std::size_t c
 template <class T>
 struct finish_channels {
   T floor, limit;
-  explicit finish_channels(const epilogue<T>& then)
+  template <class E>
+  explicit finish_channels(const epilogue<E>& then)
       : floor(then.then == activation::relu ? T{0} : -std::numeric_limits<T>::infinity()),
         limit(then.mask.data != nullptr ? T{0} : -std::numeric_limits<T>::infinity()) {}
   [[gnu::always_inline]] inline void operator()(T& value, T bias, T addend, T mask) const {
@@ -13312,14 +14657,14 @@ struct channels_of {
   const T* data = nullptr;
   std::size_t pixel = 0, channels = 0;
   std::size_t height = 0, width = 0;
-  channel_scales<T> scales{};
+  channel_scales<accumulated<T>> scales{};
 };
 
 // Copies a rectangle of `rows` by `columns` pixels of one image to `to`, without gaps. It begins at (row, column), which may be
 // outside the image; pixels that do not exist become zeros.
 template <class T>
-void fill_slab(T* to, const channels_of<T>& from, std::size_t image, std::ptrdiff_t row, std::size_t rows, std::ptrdiff_t column,
-               std::size_t columns) {
+void fill_slab(accumulated<T>* to, const channels_of<T>& from, std::size_t image, std::ptrdiff_t row, std::size_t rows,
+               std::ptrdiff_t column, std::size_t columns) {
   const auto clamped = [](std::ptrdiff_t value, std::size_t most) {
     return static_cast<std::size_t>(std::clamp(value, std::ptrdiff_t{0}, static_cast<std::ptrdiff_t>(most)));
   };
@@ -13330,25 +14675,143 @@ void fill_slab(T* to, const channels_of<T>& from, std::size_t image, std::ptrdif
   for (std::size_t r = 0; r < rows; ++r, to += pitch) {
     const std::ptrdiff_t at = row + static_cast<std::ptrdiff_t>(r);
     if (at < 0 || at >= static_cast<std::ptrdiff_t>(from.height) || before == end) {
-      std::memset(to, 0, pitch * sizeof(T));
+      std::memset(to, 0, pitch * sizeof(*to));
       continue;
     }
-    std::memset(to, 0, before * depth * sizeof(T));
-    std::memset(to + end * depth, 0, (columns - end) * depth * sizeof(T));
+    std::memset(to, 0, before * depth * sizeof(*to));
+    std::memset(to + end * depth, 0, (columns - end) * depth * sizeof(*to));
     const std::size_t first = static_cast<std::size_t>(column + static_cast<std::ptrdiff_t>(before));
     const T* pixel = from.data + ((image * from.height + static_cast<std::size_t>(at)) * from.width + first) * from.pixel;
     if (from.scales.mean != nullptr) {
-      run_tile(
-          normalize_tile<T>{{to + before * depth, end - before, depth}, {pixel, end - before, depth, from.pixel}, from.scales});
+      normalize_rows<T>({to + before * depth, end - before, depth}, {pixel, end - before, depth, from.pixel}, from.scales);
       continue;
     }
     if (from.pixel == depth) {
-      std::memcpy(to + before * depth, pixel, (end - before) * depth * sizeof(T));
+      copy_widened(to + before * depth, pixel, (end - before) * depth);
       continue;
     }
-    for (std::size_t i = before; i < end; ++i, pixel += from.pixel) std::memcpy(to + i * depth, pixel, depth * sizeof(T));
+    for (std::size_t i = before; i < end; ++i, pixel += from.pixel) copy_widened(to + i * depth, pixel, depth);
   }
 }
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+// cairn/ops/matmul/narrow_product.hpp
+
+namespace cairn::detail {
+
+// Whether a step of the reduction takes two elements, as matmul.hpp says of bfloat16.
+template <class T>
+inline constexpr bool reduces_in_pairs = std::is_same_v<T, bfloat16>;
+
+// A product of 16-bit elements. C is T, or the type of its sums.
+template <class T, class C>
+using narrow_product = product<T, C>;
+
+// The epilogue of one element, in the type of its sum. The result is rounded by the caller.
+template <class T, class C>
+accumulated<T> narrow_result(const narrow_product<T, C>& whole, std::size_t i, std::size_t j, accumulated<T> v) {
+  using wide = accumulated<T>;
+  const epilogue<T>& then = whole.then;
+  if (then.bias != nullptr) v += static_cast<wide>(then.bias[j]);
+  v = activated(then.then, v);
+  if (then.addend.data != nullptr) v += static_cast<wide>(then.addend(i, j));
+  if (then.mask.data != nullptr && static_cast<wide>(then.mask(i, j)) <= wide{0}) v = wide{0};
+  return then.adds ? static_cast<wide>(whole.c(i, j)) + v : v;
+}
+
+} // namespace cairn::detail
+
+// cairn/ops/matmul/narrow_finish.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// Columns [begin, end) of a row of c from their sums, each rounded once when it is written. sums[0] belongs to column `from`.
+template <class T, class C>
+void finish_narrow_plain(const narrow_product<T, C>& whole, std::size_t row, std::size_t from, std::size_t begin, std::size_t end,
+                         const accumulated<T>* sums) {
+  for (std::size_t j = begin; j < end; ++j) whole.c(row, j) = static_cast<C>(narrow_result(whole, row, j, sums[j - from]));
+}
+
+// The sums of rows [begin, end) of op(a), in chains: see sums.hpp.
+template <class T, class C>
+void sum_narrow_rows_plain(const narrow_product<T, C>& whole, std::size_t begin, std::size_t end) {
+  using wide = accumulated<T>;
+  for (std::size_t i = begin; i < end; ++i) {
+    double sum = 0;
+    for (std::size_t p = 0; p < whole.size.k;) {
+      wide chain = 0;
+      for (const std::size_t last = std::min(whole.size.k, p + sum_chain); p < last; ++p)
+        chain += static_cast<wide>(whole.a[i * whole.a_row + p * whole.a_step]);
+      sum += static_cast<double>(chain);
+    }
+    whole.then.row_sums[i] = static_cast<wide>(sum);
+  }
+}
+
+#if CAIRN_X86
+
+template <class T, class C>
+CAIRN_TARGET_AVX2 void finish_narrow_avx2(const narrow_product<T, C>& whole, std::size_t row, std::size_t begin, std::size_t end,
+                                          const float* sums) {
+  using eight = eight_of<T>;
+  using registers = avx2_register<float>;
+  const epilogue<T>& then = whole.then;
+  C* const c = &whole.c(row, 0);
+  const T* const addend = then.addend.data == nullptr ? nullptr : &then.addend(row, 0);
+  const T* const mask = then.mask.data == nullptr ? nullptr : &then.mask(row, 0);
+  std::size_t j = begin;
+  for (; j + 8 <= end; j += 8) {
+    typename registers::vector v = registers::load(sums + (j - begin));
+    if (then.bias != nullptr) v += eight::read(then.bias + j);
+    if (then.then == activation::relu) v = registers::max(registers::fill(0), v); // NaN stays
+    if (addend != nullptr) v += eight::read(addend + j);
+    if (mask != nullptr) v = registers::masked(eight::read(mask + j), v);
+    if constexpr (std::is_same_v<C, T>) {
+      if (then.adds) v = eight::read(c + j) + v;
+      eight::write(c + j, v);
+    } else {
+      if (then.adds) v = registers::load(c + j) + v;
+      registers::store(c + j, v);
+    }
+  }
+  finish_narrow_plain(whole, row, begin, j, end, sums);
+}
+
+// Rows of op(a) that are neighbours in memory, 32 at a time.
+template <class T, class C>
+CAIRN_TARGET_AVX2 void sum_narrow_rows_avx2(const narrow_product<T, C>& whole, std::size_t begin, std::size_t end) {
+  using eight = eight_of<T>;
+  using registers = avx2_register<float>;
+  constexpr std::size_t together = 32;
+  std::size_t i = begin;
+  if (whole.a_row == 1)
+    for (; i + together <= end; i += together) {
+      double totals[together] = {};
+      alignas(32) float chains[together];
+      for (std::size_t p = 0; p < whole.size.k;) {
+        typename registers::vector chain[4];
+        CAIRN_UNROLL_4
+        for (std::size_t r = 0; r < 4; ++r) chain[r] = registers::fill(0);
+        for (const std::size_t last = whole.size.k - p < sum_chain ? whole.size.k : p + sum_chain; p < last; ++p) {
+          const T* const row = whole.a + i + p * whole.a_step;
+          CAIRN_UNROLL_4
+          for (std::size_t r = 0; r < 4; ++r) chain[r] = chain[r] + eight::read(row + 8 * r);
+        }
+        CAIRN_UNROLL_4
+        for (std::size_t r = 0; r < 4; ++r) registers::store(chains + 8 * r, chain[r]);
+        for (std::size_t r = 0; r < together; ++r) totals[r] += static_cast<double>(chains[r]);
+      }
+      for (std::size_t r = 0; r < together; ++r) whole.then.row_sums[i + r] = static_cast<float>(totals[r]);
+    }
+  sum_narrow_rows_plain(whole, i, end);
+}
+
+#endif
 
 } // namespace cairn::detail
 
@@ -13370,7 +14833,9 @@ namespace cairn::detail {
 // pixel, would copy every pixel as often as there are taps.
 //
 // The weights of a term are packed as a kernel needs them. If those of all terms fit, they are packed once for all tiles.
-template <class T>
+//
+// Results are of type C: T or, for 16-bit elements, the type of their sums.
+template <class T, class C = T>
 struct gathering {
   axis_walk y{}, x{};
   channels_of<T> source{}; // of the group 0
@@ -13380,10 +14845,12 @@ struct gathering {
   // Element (tap, d, j) of a group's weight, d counting channels of the source and j those of the result, is
   // weight[tap * weight_tap + d * weight_depth + j * weight_column]; either of the last two is 1.
   std::size_t weight_tap = 0, weight_depth = 0, weight_column = 0;
-  matrix<T> result{}; // all pixels of all images, of all groups
+  matrix<C> result{}; // all pixels of all images, of all groups
   std::size_t result_group = 0, result_width = 0, result_height = 0;
   epilogue<T> then{};
   std::size_t samples = 0, groups = 0, columns = 0; // columns of one group
+
+  bool is_empty() const { return y.count == 0 || x.count == 0; } // without results
 };
 
 // The parts of every thread's scratch, in elements.
@@ -13392,6 +14859,7 @@ struct gather_room {
   static constexpr std::size_t whole = 1_MiB / sizeof(T); // of the scratch: what stays in a second-level cache
   static_assert(whole * sizeof(T) <= cpu::queue::scratch_bytes);
   static constexpr std::size_t slab = whole / 8 * 3, weights = whole / 2, carry = whole / 8;
+  static_assert((whole + carry) * sizeof(T) <= cpu::queue::scratch_bytes); // results of 16 bits follow, as many as are carried
 };
 
 // Tiles of results: at most `rows` by `columns` results of one image, or several images at once if each is a single tile.
@@ -13447,14 +14915,20 @@ void for_each_term(const axis_walk& y, const axis_walk& x, std::size_t channels,
   }
 }
 
-template <class Kernels, class T>
+// S is the type of the elements. Those of 16 bits are widened to T when they are copied to the slab and packed, and the sums of a
+// row of results are finished and rounded when they are complete.
+template <class Kernels, class S, class C = S>
 class gatherer {
 public:
-  gatherer(const gathering<T>& all, const gather_tiles& tiles, std::span<std::byte> scratch)
+  using T = accumulated<S>;
+
+  gatherer(const gathering<S, C>& all, const gather_tiles& tiles, std::span<std::byte> scratch)
       : all_(all), tiles_(tiles), over_y_(all.y), over_x_(all.x), slab_(reinterpret_cast<T*>(scratch.data())),
         weights_(slab_ + gather_room<T>::slab), carry_(weights_ + gather_room<T>::weights),
-        whole_(matrix<T>{all.result.data, 1, all.columns}, matrix<const T>{all.weight, 1, 0},
-               matrix<const T>{all.weight, 0, all.columns}, transpose::none, epilogue<T>{}) {
+        whole_(matrix<T>{slab_, 1, all.columns}, matrix<const T>{slab_, 1, 0}, matrix<const T>{slab_, 0, all.columns},
+               transpose::none, epilogue<T>{}),
+        placed_(matrix<C>{all.result.data, 0, 0}, matrix<const S>{all.weight, 0, 0}, matrix<const S>{all.weight, 0, 0},
+                transpose::none, epilogue<S>{}) {
     for_each_term(all.y, all.x, all.source.channels, [&](const gather_term& term, std::size_t) {
       ++terms_;
       depth_ += term.depth;
@@ -13484,7 +14958,7 @@ private:
     const std::size_t images = std::min(tiles_.images, all_.samples - image);
     const std::size_t r0 = within / tiles_.across * tiles_.rows, c0 = within % tiles_.across * tiles_.columns;
     const std::size_t rows = std::min(tiles_.rows, all_.y.count - r0), columns = std::min(tiles_.columns, all_.x.count - c0);
-    channels_of<T> source = all_.source;
+    channels_of<S> source = all_.source;
     source.data += group * all_.source_group;
     const std::size_t height = over_y_.sources(all_.y, rows), width = over_x_.sources(all_.x, columns);
     const std::size_t pitch = width * source.channels;
@@ -13503,49 +14977,68 @@ private:
     s.row_end = columns;
     T* packed = weights_;
     for (std::size_t j = from; j < to; j += s.columns) {
-      s.column = j;
+      s.column = is_narrow<S> ? 0 : j; // the sums of a sliver of 16-bit elements lie side by side
       s.columns = Kernels::sliver_columns(to - j);
       s.b_step = s.carry_row = Kernels::packed_width(s.columns);
-      const auto rows_of = [&](const T* first) { // first: what the first tap of the first result reads
+      const auto rows_of = [&](const T* first, bool completes) { // first: what the first tap of the first result reads
         for (std::size_t i = 0; i < images * rows; ++i) {
           const std::size_t n = i / rows, r = i % rows, row = all_.y.first + (r0 + r) * all_.y.step;
           place(group, ((image + n) * all_.result_height + row) * all_.result_width + all_.x.first + c0 * all_.x.step, columns);
           s.a = first + (n * height + r * all_.y.stride) * pitch;
           s.carry = terms_ > 1 ? carry_ + i * columns * s.carry_row : nullptr;
+          if constexpr (is_narrow<S>) whole_.c = {carry_ + gather_room<T>::carry, columns, s.columns};
           Kernels::rows(s);
+          if constexpr (is_narrow<S>)
+            for (std::size_t pixel = 0; completes && pixel < columns; ++pixel)
+              finish(pixel, j, j + s.columns, &whole_.c(pixel, 0));
         }
       };
       if (terms_ == 0) { // no window covers these: the sum is zero
         s.b = weights_;
-        rows_of(slab_);
+        rows_of(slab_, true);
       }
       for_each_term(all_.y, all_.x, source.channels, [&](const gather_term& term, std::size_t index) {
         T* const weights = stays_ ? packed : weights_;
-        if (fresh || !stays_) pack(group, term, weights, s);
+        if (fresh || !stays_) pack(group, term, weights, s, j);
         s.b = weights;
         s.depth = term.depth;
         s.reads_carry = index > 0;
         s.writes_carry = index + 1 < terms_;
         const auto down = static_cast<std::size_t>(all_.y.offset(all_.y.in_order(term.row_tap)) - over_y_.least);
         const auto right = static_cast<std::size_t>(all_.x.offset(all_.x.in_order(term.column_tap)) - over_x_.least);
-        rows_of(slab_ + down * pitch + right * source.channels + term.channel);
+        rows_of(slab_ + down * pitch + right * source.channels + term.channel, index + 1 == terms_);
         packed += term.depth * s.b_step;
       });
     }
   }
 
-  // Packs a term's weights for one sliver of columns.
-  void pack(std::size_t group, const gather_term& term, T* to, const sliver<T>& s) const {
-    const T* const of_group = all_.weight + group * all_.weight_group + s.column * all_.weight_column;
+  // Packs a term's weights for the sliver of columns that begins with `column`.
+  void pack(std::size_t group, const gather_term& term, T* to, const sliver<T>& s, std::size_t column) const {
+    const S* const of_group = all_.weight + group * all_.weight_group + column * all_.weight_column;
     const std::size_t each = term.depth / term.taps;
     for (std::size_t i = term.column_tap, t = 0; t < term.taps; ++i) {
       if (!all_.x.takes(all_.x.in_order(i))) continue;
       const std::size_t tap = all_.y.in_order(term.row_tap) * all_.x.kernel + all_.x.in_order(i);
-      const T* const from = of_group + tap * all_.weight_tap + term.channel * all_.weight_depth;
+      const S* const from = of_group + tap * all_.weight_tap + term.channel * all_.weight_depth;
       T* const there = to + t * each * s.b_step;
-      if (all_.weight_column == 1) Kernels::pack(there, s.b_step, from, all_.weight_depth, s.columns, each);
+      if constexpr (is_narrow<S>) pack_widened(there, s, from, each);
+      else if (all_.weight_column == 1) Kernels::pack(there, s.b_step, from, all_.weight_depth, s.columns, each);
       else Kernels::pack_transposed(there, s.b_step, from, all_.weight_column, s.columns, each);
       ++t;
+    }
+  }
+  void pack_widened(T* to, const sliver<T>& s, const S* from, std::size_t depth) const {
+    constexpr std::size_t piece = 64, widest = 192 / sizeof(T); // no kernel has wider slivers
+    alignas(64) T own[piece * widest];
+    for (std::size_t d = 0; d < depth; d += piece, to += piece * s.b_step) {
+      const std::size_t count = std::min(piece, depth - d);
+      if (all_.weight_column == 1) {
+        for (std::size_t i = 0; i < count; ++i) widen(own + i * widest, from + (d + i) * all_.weight_depth, s.columns);
+        Kernels::pack(to, s.b_step, own, widest, s.columns, count);
+      } else {
+        for (std::size_t j = 0; j < s.columns; ++j) widen(own + j * piece, from + j * all_.weight_column + d, count);
+        Kernels::pack_transposed(to, s.b_step, own, piece, s.columns, count);
+      }
     }
   }
 
@@ -13559,18 +15052,27 @@ private:
       m.stride *= all_.x.step;
       return m;
     };
-    whole_.c = at(all_.result);
-    whole_.then = all_.then;
-    whole_.then.addend = at(all_.then.addend);
-    whole_.then.mask = at(all_.then.mask);
-    if (all_.then.bias != nullptr) whole_.then.bias = all_.then.bias + group * all_.result_group;
+    placed_.c = at(all_.result);
+    placed_.then = all_.then;
+    placed_.then.addend = at(all_.then.addend);
+    placed_.then.mask = at(all_.then.mask);
+    if (all_.then.bias != nullptr) placed_.then.bias = all_.then.bias + group * all_.result_group;
+    if constexpr (!is_narrow<S>) whole_.c = placed_.c, whole_.then = placed_.then;
+  }
+  // Finishes and rounds the columns [begin, end) of a pixel of that row.
+  void finish(std::size_t pixel, std::size_t begin, std::size_t end, const T* sums) const {
+#if CAIRN_X86
+    if constexpr (!std::is_same_v<Kernels, plain_kernels<T>>) return finish_narrow_avx2(placed_, pixel, begin, end, sums);
+#endif
+    finish_narrow_plain(placed_, pixel, begin, begin, end, sums);
   }
 
-  const gathering<T>& all_;
+  const gathering<S, C>& all_;
   const gather_tiles& tiles_;
   reach over_y_, over_x_;
   T *slab_, *weights_, *carry_;
   product<T> whole_;
+  product<S, C> placed_; // the results of a row, with their epilogue
   std::size_t terms_ = 0, depth_ = 0;
   bool stays_ = false; // whether the packed weights are kept from one tile to the next
 };
@@ -13593,12 +15095,15 @@ namespace cairn::detail {
 //
 // The work is cut into pieces, each a stretch of columns of the gradient: some channels of one tap, or of the taps of one row if
 // these are side by side. One thread computes a piece from all pixels, in their order.
-template <class T>
+//
+// Elements of 16 bits, S, are widened to T when they are copied to the slab, and so are their gradients, a few rows at a time.
+template <class S>
 struct weight_sums {
+  using T = accumulated<S>;
   convolution how{};
   axis_walk y{}, x{};
-  matrix<const T> output_gradient{};
-  const T* input = nullptr;
+  matrix<const S> output_gradient{};
+  const S* input = nullptr;
   T* weight_gradient = nullptr;
   channel_scales<T> scales{}; // the input is read through them
   std::size_t samples = 0;
@@ -13610,7 +15115,7 @@ struct weight_sums {
   std::size_t cut = 0;       // the widest piece
 
   // A piece is a multiple of 48 columns wide, or the rest: no kernel has wider slivers.
-  weight_sums(const convolution& c, std::size_t images, matrix<const T> dy, const T* x_, T* dw, std::size_t threads)
+  weight_sums(const convolution& c, std::size_t images, matrix<const S> dy, const S* x_, T* dw, std::size_t threads)
       : how(c), y(axis_walk::of_outputs(c.over.y)), x(axis_walk::of_outputs(c.over.x)), output_gradient(dy), input(x_),
         weight_gradient(dw), samples(images), tiles(y, x, c.group_in(), slab_room, most_pixels, 1),
         joined(c.over.x.dilation == 1) {
@@ -13622,6 +15127,8 @@ struct weight_sums {
     flat = c.over.y.stride == 1 && c.over.x.stride == 1 && tiles.across == 1 && c.over.x.out < narrow && tiles.rows > 1 &&
            pixels <= most_pixels && pixels * c.group_out() <= gradient_room;
   }
+  // Whether there is room: of 16-bit elements a row of gradients is widened.
+  bool fit() const { return tiles.columns > 0 && (!is_narrow<S> || flat || tiles.columns * how.group_out() <= gradient_room); }
   std::size_t cuts() const { return (length + cut - 1) / cut; }
   std::size_t pieces() const { return how.groups * stretches * cuts(); }
 
@@ -13633,17 +15140,19 @@ struct weight_sums {
 };
 
 // Computes the pieces [begin, end).
-template <class Kernels, class T>
-void sum_weights(const weight_sums<T>& all, std::size_t begin, std::size_t end, std::span<std::byte> scratch) {
+template <class Kernels, class S>
+void sum_weights(const weight_sums<S>& all, std::size_t begin, std::size_t end, std::span<std::byte> scratch) {
+  using T = accumulated<S>;
   const convolution& c = all.how;
   T* const slab = reinterpret_cast<T*>(scratch.data());
-  T *const gradients = slab + weight_sums<T>::slab_room, *const packed = gradients + weight_sums<T>::gradient_room;
+  T *const gradients = slab + weight_sums<S>::slab_room, *const packed = gradients + weight_sums<S>::gradient_room;
   const reach over_y(all.y), over_x(all.x);
   const std::size_t depth = c.group_in(), of_group = all.stretches * all.cuts();
-  product<T> whole(matrix<T>{all.weight_gradient, c.group_out(), 0}, matrix<const T>{all.input, 0, c.group_out()},
-                   matrix<const T>{all.input, 0, 0}, transpose::first, epilogue<T>{});
+  product<T> whole(matrix<T>{all.weight_gradient, c.group_out(), 0}, matrix<const T>{slab, 0, c.group_out()},
+                   matrix<const T>{slab, 0, 0}, transpose::first, epilogue<T>{});
   whole.a_row = 1;
-  whole.a_step = all.flat ? c.group_out() : all.output_gradient.stride;
+  const bool copied = is_narrow<S> || all.flat; // the gradients
+  whole.a_step = copied ? c.group_out() : all.output_gradient.stride;
   alignas(64) T before[tile_bytes / sizeof(T)];
   sliver<T> s;
   s.whole = &whole;
@@ -13653,7 +15162,7 @@ void sum_weights(const weight_sums<T>& all, std::size_t begin, std::size_t end, 
   s.row_end = c.group_out();
   s.carry_row = c.depth();
   s.writes_carry = true;
-  const channels_of<T> images{all.input, c.in_channels, depth, c.over.y.in, c.over.x.in, all.scales};
+  const channels_of<S> images{all.input, c.in_channels, depth, c.over.y.in, c.over.x.in, all.scales};
 
   for (std::size_t piece = begin; piece < end;) { // all pieces of one group read the same slabs
     const std::size_t group = piece / of_group, last = std::min(end, (group + 1) * of_group);
@@ -13662,36 +15171,44 @@ void sum_weights(const weight_sums<T>& all, std::size_t begin, std::size_t end, 
       const std::size_t r0 = within / all.tiles.across * all.tiles.rows, c0 = within % all.tiles.across * all.tiles.columns;
       const std::size_t columns = std::min(all.tiles.columns, all.x.count - c0), width = over_x.sources(all.x, columns);
       const std::size_t pitch = width * depth, here = std::min(all.tiles.rows, all.y.count - r0);
-      channels_of<T> source = images;
+      channels_of<S> source = images;
       source.data += group * depth;
       fill_slab(slab, source, image, static_cast<std::ptrdiff_t>(r0 * all.y.stride) + over_y.least, over_y.sources(all.y, here),
                 static_cast<std::ptrdiff_t>(c0 * all.x.stride) + over_x.least, width);
-      const T* const dy = all.output_gradient.data + group * c.group_out();
-      const channels_of<T> made{dy, all.output_gradient.stride, c.group_out(), c.over.y.out, c.over.x.out, {}};
+      const S* const dy = all.output_gradient.data + group * c.group_out();
+      const channels_of<S> made{dy, all.output_gradient.stride, c.group_out(), c.over.y.out, c.over.x.out, {}};
       if (all.flat) fill_slab(gradients, made, image, static_cast<std::ptrdiff_t>(r0), here, 0, width);
       const std::size_t rows = all.flat ? 1 : here;
       s.depth = all.flat ? (here - 1) * width + columns : columns;
-      for (std::size_t p = piece; p < last; ++p) {
-        const std::size_t stretch = p % of_group / all.cuts(), from = p % all.cuts() * all.cut;
-        const std::size_t i = all.joined ? stretch : stretch / c.over.x.kernel, j = all.joined ? 0 : stretch % c.over.x.kernel;
-        const std::size_t to = std::min(all.length, from + all.cut);
-        T* const sums = all.weight_gradient + group * c.group_out() * c.depth() + stretch * all.length;
-        const T* const first = slab + i * c.over.y.dilation * pitch + j * c.over.x.dilation * depth;
-        for (std::size_t at = from; at < to; at += s.columns) {
-          s.columns = Kernels::sliver_columns(to - at);
-          s.carry = sums + at;
-          for (std::size_t r = 0; r < rows; ++r) {
-            const std::size_t pixel = (image * c.over.y.out + r0 + r) * c.over.x.out + c0;
-            s.a = all.flat ? gradients : dy + pixel * all.output_gradient.stride;
-            s.b = first + r * all.y.stride * pitch + at;
-            s.b_step = all.x.stride * depth;
-            if (Kernels::must_pack(s.columns)) {
-              Kernels::pack(packed, Kernels::packed_width(s.columns), s.b, s.b_step, s.columns, s.depth);
-              s.b = packed;
-              s.b_step = Kernels::packed_width(s.columns);
+      const std::size_t together = is_narrow<S> && !all.flat ? weight_sums<S>::gradient_room / (columns * c.group_out()) : rows;
+      for (std::size_t r_begin = 0; r_begin < rows; r_begin += together) {
+        const std::size_t r_end = std::min(rows, r_begin + together);
+        if (is_narrow<S> && !all.flat)
+          fill_slab(gradients, made, image, static_cast<std::ptrdiff_t>(r0 + r_begin), r_end - r_begin,
+                    static_cast<std::ptrdiff_t>(c0), columns);
+        for (std::size_t p = piece; p < last; ++p) {
+          const std::size_t stretch = p % of_group / all.cuts(), from = p % all.cuts() * all.cut;
+          const std::size_t i = all.joined ? stretch : stretch / c.over.x.kernel, j = all.joined ? 0 : stretch % c.over.x.kernel;
+          const std::size_t to = std::min(all.length, from + all.cut);
+          T* const sums = all.weight_gradient + group * c.group_out() * c.depth() + stretch * all.length;
+          const T* const first = slab + i * c.over.y.dilation * pitch + j * c.over.x.dilation * depth;
+          for (std::size_t at = from; at < to; at += s.columns) {
+            s.columns = Kernels::sliver_columns(to - at);
+            s.carry = sums + at;
+            for (std::size_t r = r_begin; r < r_end; ++r) {
+              s.a = gradients + (all.flat ? 0 : (r - r_begin) * columns * c.group_out());
+              if constexpr (!is_narrow<S>)
+                if (!all.flat) s.a = dy + ((image * c.over.y.out + r0 + r) * c.over.x.out + c0) * all.output_gradient.stride;
+              s.b = first + r * all.y.stride * pitch + at;
+              s.b_step = all.x.stride * depth;
+              if (Kernels::must_pack(s.columns)) {
+                Kernels::pack(packed, Kernels::packed_width(s.columns), s.b, s.b_step, s.columns, s.depth);
+                s.b = packed;
+                s.b_step = Kernels::packed_width(s.columns);
+              }
+              s.reads_carry = tile > 0 || r > 0;
+              Kernels::rows(s);
             }
-            s.reads_carry = tile > 0 || r > 0;
-            Kernels::rows(s);
           }
         }
       }
@@ -13730,16 +15247,27 @@ struct find_not_finite {
     *found = zero != 0; // inf - inf and NaN are NaN
   }
 };
-template <class T>
-bool has_not_finite(matrix<const T> in) {
+template <class S>
+bool has_not_finite(matrix<const S> in) {
+  using T = accumulated<S>;
   bool found = false;
-  run_tile(find_not_finite<T>{in, &found});
+  if constexpr (!is_narrow<S>) {
+    run_tile(find_not_finite<T>{in, &found});
+  } else {
+    widened_row<S> own;
+    for (std::size_t row = 0; row < in.rows; ++row)
+      for (std::size_t begin = 0; begin < in.columns && !found; begin += strip) {
+        const std::size_t count = std::min(strip, in.columns - begin);
+        run_tile(find_not_finite<T>{{own.read(in.data + row * in.stride + begin, count), 1, count}, &found});
+      }
+  }
   return found;
 }
 
 // One weight, summed in double over the images from `first` on and then over those before it. The sum stops at a NaN.
-template <class T>
-T sum_of_meetings(const weight_sums<T>& all, std::size_t first, std::size_t o, std::size_t tap, std::size_t c) {
+template <class S>
+accumulated<S> sum_of_meetings(const weight_sums<S>& all, std::size_t first, std::size_t o, std::size_t tap, std::size_t c) {
+  using T = accumulated<S>;
   const window_axis &y = all.how.over.y, &x = all.how.over.x;
   const std::size_t channel = o / all.how.group_out() * all.how.group_in() + c;
   const auto seen = [&](T v) { // as fill_slab copies it
@@ -13756,7 +15284,8 @@ T sum_of_meetings(const weight_sums<T>& all, std::size_t first, std::size_t o, s
         const std::size_t column = x.input(q, tap % x.kernel);
         if (column >= x.in) continue;
         sum += static_cast<double>(all.output_gradient((image * y.out + p) * x.out + q, o)) *
-               static_cast<double>(seen(all.input[((image * y.in + row) * x.in + column) * all.how.in_channels + channel]));
+               static_cast<double>(
+                   seen(static_cast<T>(all.input[((image * y.in + row) * x.in + column) * all.how.in_channels + channel])));
       }
       if (sum != sum) return static_cast<T>(sum);
     }
@@ -13764,22 +15293,23 @@ T sum_of_meetings(const weight_sums<T>& all, std::size_t first, std::size_t o, s
 }
 
 // The first image whose output gradient or input is not finite, or the number of images.
-template <class T>
-std::size_t first_not_finite(const weight_sums<T>& all) {
+template <class S>
+std::size_t first_not_finite(const weight_sums<S>& all) {
   const convolution& c = all.how;
   const std::size_t outputs = c.over.outputs(), inputs = c.over.inputs(), stride = all.output_gradient.stride;
   std::size_t image = 0;
   while (image < all.samples &&
-         !has_not_finite<T>({all.output_gradient.data + image * outputs * stride, outputs, c.out_channels, stride}) &&
-         !has_not_finite<T>({all.input + image * inputs * c.in_channels, inputs, c.in_channels}))
+         !has_not_finite<S>({all.output_gradient.data + image * outputs * stride, outputs, c.out_channels, stride}) &&
+         !has_not_finite<S>({all.input + image * inputs * c.in_channels, inputs, c.in_channels}))
     ++image;
   return image;
 }
 
 // Computes the sums of the pieces [begin, end) again where they are NaN. Most are NaN for a good reason, which is in the first
 // image that is not finite, or soon after it. Checks the images before the sums where that is less work.
-template <class T>
-void mend_weights(const weight_sums<T>& all, std::size_t begin, std::size_t end) {
+template <class S>
+void mend_weights(const weight_sums<S>& all, std::size_t begin, std::size_t end) {
+  using T = accumulated<S>;
   const convolution& c = all.how;
   const std::size_t of_group = all.stretches * all.cuts();
   const std::size_t images = all.samples * (c.over.outputs() * c.out_channels + c.over.inputs() * c.in_channels);
@@ -13802,6 +15332,683 @@ void mend_weights(const weight_sums<T>& all, std::size_t begin, std::size_t end)
 }
 
 } // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+// cairn/ops/conv2d/widened_depthwise.hpp
+
+CAIRN_KERNELS_BEGIN
+
+// Depthwise convolutions of 16-bit elements. The rows of an image that some rows of results read are widened to the scratch;
+// the sums over taps are those of float, and each result is rounded once.
+namespace cairn::detail {
+
+// Rows [begin, end) of an image.
+struct rows_of_image {
+  std::size_t begin = 0, end = 0;
+};
+// Those that row `output` of a convolution reads, and those of the output that read row `input`.
+constexpr rows_of_image rows_read(const window_axis& a, std::size_t output) {
+  const std::size_t first = output * a.stride, last = first + a.extent();
+  const std::size_t begin = first > a.padding ? std::min(first - a.padding, a.in) : 0;
+  return {begin, std::max(begin, last > a.padding ? std::min(last - a.padding, a.in) : 0)};
+}
+constexpr rows_of_image rows_reading(const window_axis& a, std::size_t input) {
+  const std::size_t place = input + a.padding;
+  const std::size_t begin = place < a.extent() ? 0 : std::min((place - a.extent()) / a.stride + 1, a.out);
+  return {begin, std::max(begin, std::min(a.out, place / a.stride + 1))};
+}
+
+// Images whose pixels have `stride` elements.
+template <class T>
+struct depthwise_images {
+  const T* data;
+  std::size_t stride, height, width;
+
+  // Widens some channels of some rows of an image, without gaps.
+  void widen(accumulated<T>* to, std::size_t image, const rows_of_image& rows, std::size_t channel, std::size_t channels) const {
+    const T* const first = data + (image * height + rows.begin) * width * stride + channel;
+    widen_rows(to, matrix<const T>{first, (rows.end - rows.begin) * width, channels, stride});
+  }
+};
+
+// Widened rows of at most this many bytes stay in a second-level cache, together with the results.
+inline constexpr std::size_t widened_bytes = 1_MiB;
+
+// Rows `first`, first + 1, … of results that together read rows of at most `room` elements; at least one row. read(row) are the
+// rows that a row of results reads.
+template <class Read>
+std::size_t end_of_tile(std::size_t first, std::size_t last, std::size_t of_row, std::size_t room, const Read& read) {
+  std::size_t end = first + 1;
+  while (end < last && (read(end).end - read(first).begin) * of_row <= room) ++end;
+  return end;
+}
+
+// Forward and the input gradient, for channels [channel, channel + channels).
+template <class T>
+struct widened_block {
+  using wide = accumulated<T>;
+  std::size_t channel, channels;
+  wide *turned, *sums, *bias, *slab; // weights as (tap, channel); a row of results; the bias or zeros; widened rows
+
+  void prepare(const convolution& how, const T* weight, const epilogue<T>& then) const {
+    const std::size_t taps = how.over.taps();
+    for (std::size_t c = 0; c < channels; ++c)
+      for (std::size_t tap = 0; tap < taps; ++tap)
+        turned[tap * channels + c] = static_cast<wide>(weight[(channel + c) * taps + tap]);
+    if (then.bias != nullptr) detail::widen(bias, then.bias + channel, channels);
+    else std::fill_n(bias, channels, wide{0});
+  }
+  // The epilogue of the pixels [row, row + count) of the result, whose sums are complete.
+  void finish(matrix<T> result, const epilogue<T>& then, std::size_t row, std::size_t count) const {
+    const instruction_set set = widest_for_elements();
+    const finish_channels<wide> f(then);
+    widened_row<T> addend, mask;
+    for (auto* const own : {&addend, &mask}) std::fill_n(own->own, channels, wide{0});
+    for (std::size_t i = 0; i < count && !is_finished(then); ++i) {
+      const auto row_of = [&](widened_row<T>& own, const matrix<const T>& m) -> const wide* {
+        return m.data == nullptr ? own.own : own.read(m.data + (row + i) * m.stride + channel, channels);
+      };
+      wide* const sum = sums + i * channels;
+      run_elements(set, f, channels, std::array{sum},
+                   std::array<const wide*, 4>{sum, bias, row_of(addend, then.addend), row_of(mask, then.mask)});
+    }
+    round_rows<T>({result.data + row * result.stride + channel, count, channels, result.stride}, {sums, count, channels});
+  }
+};
+
+// read(row) are the rows of the source that a row of results reads, and terms(row, column, add) calls add(source row, source
+// column, tap) for each tap of a result. Returns false, and does nothing, if a row of a few channels does not fit into the
+// scratch.
+template <class T, class Read, class Terms>
+bool depthwise_gather(cpu::queue& queue, const convolution& how, matrix<T> result, std::size_t height, std::size_t width,
+                      const depthwise_images<T>& source, const T* weight, const epilogue<T>& then, const Read& read,
+                      const Terms& terms) {
+  using wide = accumulated<T>;
+  const std::size_t channels = how.groups, taps = how.over.taps(), rows = width == 0 ? 0 : result.rows / width;
+  constexpr std::size_t line = 64 / sizeof(wide), few = 2 * line; // a step of weighted_sum
+  std::size_t most = 0;                                           // rows of the source
+  for (std::size_t row = 0; row < height; ++row) most = std::max(most, read(row).end - read(row).begin);
+  const std::size_t terms_bytes = align_up(taps * sizeof(channel_term<wide>));
+  const auto bytes = [&](std::size_t block) { // without widened rows
+    return terms_bytes + (taps + width + 1) * (block + line) * sizeof(wide);
+  };
+  std::size_t block = std::min(channels, strip);
+  while (block > 0 && bytes(block) + most * source.width * block * sizeof(wide) > cpu::queue::scratch_bytes)
+    block = block / 2 / few * few;
+  if (block == 0) return channels == 0;
+  const std::size_t left = (cpu::queue::scratch_bytes - bytes(block)) / sizeof(wide),
+                    room = std::min(left, widened_bytes / sizeof(wide));
+
+  const std::size_t parts = std::min(rows, result.rows * taps * channels < element_part ? 1 : queue.threads());
+  queue.parallel_for(parts, [&](std::size_t part, std::span<std::byte> scratch) {
+    auto* const found = reinterpret_cast<channel_term<wide>*>(scratch.data());
+    const std::size_t end = (part + 1) * rows / parts;
+    for (std::size_t c = 0; c < channels; c += block) {
+      widened_block<T> of{
+          c, std::min(block, channels - c), reinterpret_cast<wide*>(scratch.data() + terms_bytes), nullptr, nullptr, nullptr};
+      const auto after = [&](wide* p, std::size_t count) { return p + (count * of.channels + line - 1) / line * line; };
+      of.sums = after(of.turned, taps);
+      of.bias = after(of.sums, width);
+      of.slab = after(of.bias, 1);
+      of.prepare(how, weight, then);
+      for (std::size_t row = part * rows / parts; row < end;) {
+        const std::size_t image = row / height, top = row % height;
+        const std::size_t bottom = end_of_tile(top, std::min(height, top + (end - row)), source.width * of.channels, room, read);
+        const rows_of_image widened{read(top).begin, std::max(read(top).begin, read(bottom - 1).end)};
+        source.widen(of.slab, image, widened, c, of.channels);
+        for (std::size_t r = top; r < bottom; ++r, ++row) {
+          for (std::size_t column = 0; column < width; ++column) {
+            std::size_t count = 0;
+            terms(r, column, [&](std::size_t y, std::size_t x, std::size_t tap) {
+              found[count++] = {of.slab + ((y - widened.begin) * source.width + x) * of.channels, of.turned + tap * of.channels};
+            });
+            sum_weighted(found, count, of.channels, of.sums + column * of.channels);
+          }
+          of.finish(result, then, row * width, width);
+        }
+      }
+    }
+  });
+  return true;
+}
+
+template <narrow_element T>
+bool depthwise_outputs(cpu::queue& queue, const convolution& how, matrix<T> output, const T* input, const T* weight,
+                       const epilogue<T>& then) {
+  const window_axis &y = how.over.y, &x = how.over.x;
+  return depthwise_gather(
+      queue, how, output, y.out, x.out, depthwise_images<T>{input, how.groups, y.in, x.in}, weight, then,
+      [&](std::size_t row) { return rows_read(y, row); },
+      [&](std::size_t p, std::size_t q, const auto& add) {
+        for (std::size_t i = 0; i < y.kernel; ++i)
+          for (std::size_t j = 0; j < x.kernel; ++j) {
+            const std::size_t row = y.input(p, i), column = x.input(q, j);
+            if (row < y.in && column < x.in) add(row, column, i * x.kernel + j);
+          }
+      });
+}
+
+template <narrow_element T>
+bool depthwise_input_gradient(cpu::queue& queue, const convolution& how, matrix<T> input_gradient,
+                              matrix<const T> output_gradient, const T* weight, const epilogue<T>& then) {
+  const window_axis &y = how.over.y, &x = how.over.x;
+  return depthwise_gather(
+      queue, how, input_gradient, y.in, x.in, depthwise_images<T>{output_gradient.data, output_gradient.stride, y.out, x.out},
+      weight, then, [&](std::size_t row) { return rows_reading(y, row); },
+      [&](std::size_t row, std::size_t column, const auto& add) {
+        for (std::size_t i = 0; i < y.kernel; ++i)
+          for (std::size_t j = 0; j < x.kernel; ++j) {
+            const std::size_t p = output_reading(y, row, i), q = output_reading(x, column, j);
+            if (p < y.out && q < x.out) add(p, q, i * x.kernel + j);
+          }
+      });
+}
+
+// As the gradient of float's weights, from rows that are widened a tile at a time.
+template <narrow_element T>
+bool depthwise_weight_gradient(cpu::queue& queue, const convolution& how, std::size_t samples, accumulated<T>* weight_gradient,
+                               matrix<const T> output_gradient, const T* input) {
+  using wide = accumulated<T>;
+  constexpr std::size_t most = 4 * element_block; // channels at a time
+  const window_axis &y = how.over.y, &x = how.over.x;
+  const std::size_t taps = how.over.taps(), channels = how.groups;
+  const std::size_t terms_bytes = align_up(taps * most * sizeof(double) + x.out * sizeof(channel_term<wide>));
+  const std::size_t gradients = x.out * most, of_row = x.in * most;
+  std::size_t rows_of_one = 0;
+  const auto read = [&](std::size_t row) { return rows_read(y, row); };
+  for (std::size_t row = 0; row < y.out; ++row) rows_of_one = std::max(rows_of_one, read(row).end - read(row).begin);
+  if (terms_bytes + (gradients + rows_of_one * of_row) * sizeof(wide) > cpu::queue::scratch_bytes) return false;
+  const std::size_t room =
+      std::min((cpu::queue::scratch_bytes - terms_bytes) / sizeof(wide) - gradients, widened_bytes / sizeof(wide));
+  const depthwise_images<T> inputs{input, channels, y.in, x.in},
+      outputs{output_gradient.data, output_gradient.stride, y.out, x.out};
+  queue.parallel_for((channels + most - 1) / most, [&](std::size_t part, std::span<std::byte> scratch) {
+    const std::size_t begin = part * most, count = std::min(most, channels - begin);
+    auto* const totals = reinterpret_cast<double*>(scratch.data());
+    auto* const found = reinterpret_cast<channel_term<wide>*>(totals + taps * most);
+    auto* const gradient = reinterpret_cast<wide*>(scratch.data() + terms_bytes);
+    wide* const slab = gradient + gradients;
+    alignas(64) wide sums[most];
+    std::fill_n(totals, taps * most, 0.0);
+    for (std::size_t image = 0; image < samples; ++image)
+      for (std::size_t top = 0, bottom = 0; top < y.out; top = bottom) {
+        bottom = end_of_tile(top, y.out, of_row, room, read);
+        const rows_of_image widened{read(top).begin, std::max(read(top).begin, read(bottom - 1).end)};
+        inputs.widen(slab, image, widened, begin, count);
+        for (std::size_t row = top; row < bottom; ++row) {
+          outputs.widen(gradient, image, {row, row + 1}, begin, count);
+          for (std::size_t tap = 0; tap < taps; ++tap) {
+            const std::size_t from = y.input(row, tap / x.kernel);
+            if (from >= y.in) continue;
+            std::size_t terms = 0;
+            for (std::size_t q = 0; q < x.out; ++q)
+              if (const std::size_t column = x.input(q, tap % x.kernel); column < x.in)
+                found[terms++] = {slab + ((from - widened.begin) * x.in + column) * count, gradient + q * count};
+            sum_weighted(found, terms, count, sums);
+            for (std::size_t c = 0; c < count; ++c) totals[tap * most + c] += static_cast<double>(sums[c]);
+          }
+        }
+      }
+    for (std::size_t c = 0; c < count; ++c)
+      for (std::size_t tap = 0; tap < taps; ++tap)
+        weight_gradient[(begin + c) * taps + tap] = static_cast<wide>(totals[tap * most + c]);
+  });
+  return true;
+}
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+// cairn/ops/matmul/amx_bf16.hpp
+
+#if CAIRN_X86
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// The eight tile registers of AMX, of 16 rows of 64 bytes each, for the thread that makes one. The instructions are written out:
+// not every compiler has built-in functions for them, and none uses these registers by itself.
+class amx_tiles {
+public:
+  amx_tiles() {
+    alignas(64) std::uint8_t shapes[64] = {1}; // palette 1: bytes of a row from byte 16 on, rows from byte 48 on
+    for (std::size_t tile = 0; tile < 8; ++tile) shapes[16 + 2 * tile] = 64, shapes[48 + tile] = 16;
+    __asm__ volatile("ldtilecfg %0" : : "m"(shapes));
+  }
+  amx_tiles(const amx_tiles&) = delete;
+  amx_tiles& operator=(const amx_tiles&) = delete;
+  ~amx_tiles() { __asm__ volatile("tilerelease"); }
+};
+
+// The sums of 32 x 32 elements in four tiles, from pairs of bfloat16 in words that are called floats. Rows of op(a) lie along the
+// reduction, rows of pairs of op(b) across it, and both are filled up with zeros: a tile takes 32 elements of the reduction.
+//
+// One instruction adds the products of the first elements of 16 pairs in one chain and those of the second in another, from zero,
+// then both, and that sum to the tile. Subnormal numbers count as zero. A block of the reduction starts from zero.
+struct amx_bf16_kernels {
+  static constexpr std::size_t side = 16, widest = 2 * side;
+  static constexpr std::size_t sliver_columns(std::size_t left) { return std::min(left, widest); }
+  static constexpr std::size_t packed_width(std::size_t) { return widest; }
+
+  // Writes all 32 columns, and 16 or 32 rows, to where the carry is.
+  static void rows(const sliver<float>& s) {
+    if (s.row_end > side) tiles_of_32(s);
+    else tiles_of_16(s);
+    if (!s.reads_carry) {
+      store<0>(s.carry, s.carry_row);
+      store<1>(s.carry + side, s.carry_row);
+      if (s.row_end <= side) return;
+      store<2>(s.carry + side * s.carry_row, s.carry_row);
+      store<3>(s.carry + side * s.carry_row + side, s.carry_row);
+      return;
+    }
+    alignas(64) float sums[widest * widest];
+    store<0>(sums, widest);
+    store<1>(sums + side, widest);
+    if (s.row_end > side) {
+      store<2>(sums + side * widest, widest);
+      store<3>(sums + side * widest + side, widest);
+    }
+    for (std::size_t i = 0; i < s.row_end; ++i) {
+      float* const to = s.carry + i * s.carry_row;
+      for (std::size_t j = 0; j < widest; ++j) to[j] += sums[i * widest + j];
+    }
+  }
+
+private:
+  // The number of a tile must be part of the instruction.
+  template <int Tile>
+  [[gnu::always_inline]] static void load(const float* from, std::size_t row) {
+    __asm__ volatile("tileloadd (%0,%1,1), %%tmm%c2" : : "r"(from), "r"(row * sizeof(float)), "i"(Tile) : "memory");
+  }
+  template <int Tile>
+  [[gnu::always_inline]] static void store(float* to, std::size_t row) {
+    __asm__ volatile("tilestored %%tmm%c2, (%0,%1,1)" : : "r"(to), "r"(row * sizeof(float)), "i"(Tile) : "memory");
+  }
+  template <int Tile>
+  [[gnu::always_inline]] static void clear() {
+    __asm__ volatile("tilezero %%tmm%c0" : : "i"(Tile));
+  }
+  template <int Sum, int A, int B>
+  [[gnu::always_inline]] static void add() {
+    __asm__ volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(Sum), "i"(A), "i"(B));
+  }
+
+  static void tiles_of_32(const sliver<float>& s) {
+    clear<0>(), clear<1>(), clear<2>(), clear<3>();
+    for (std::size_t q = 0; q < s.depth; q += side) {
+      load<4>(s.a + q, s.a_row);
+      load<6>(s.b + q * widest, widest);
+      add<0, 4, 6>();
+      load<7>(s.b + q * widest + side, widest);
+      add<1, 4, 7>();
+      load<5>(s.a + side * s.a_row + q, s.a_row);
+      add<2, 5, 6>();
+      add<3, 5, 7>();
+    }
+  }
+  static void tiles_of_16(const sliver<float>& s) {
+    clear<0>(), clear<1>();
+    for (std::size_t q = 0; q < s.depth; q += side) {
+      load<4>(s.a + q, s.a_row);
+      load<6>(s.b + q * widest, widest);
+      add<0, 4, 6>();
+      load<7>(s.b + q * widest + side, widest);
+      add<1, 4, 7>();
+    }
+  }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+#endif
+
+// cairn/ops/matmul/narrow_pack.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// Packing of 16-bit elements, in two steps. First neighbours in the reduction become pairs, of which the first element is the
+// lower half of a word: what instructions for bfloat16 read. Then, for the kernels of floats, each pair becomes two floats.
+
+// Elements (p, j) of an operand, p counting steps of the reduction, that are `step` and `neighbour` apart.
+template <class T>
+struct narrow_part {
+  const T* from = nullptr;
+  std::size_t step = 0, neighbour = 0;
+  std::size_t columns = 0, depth = 0;
+
+  const T* at(std::size_t p, std::size_t j) const { return from + p * step + j * neighbour; }
+  std::uint32_t word(std::size_t p, std::size_t j) const { return p < depth && j < columns ? at(p, j)->bits : 0; }
+};
+
+// Packs pairs [q, q_end) of columns [begin, width), one at a time: to[q * width + j], zero where there is no element.
+template <class T>
+void pack_pairs_plain(std::uint32_t* words, std::size_t width, const narrow_part<T>& of, std::size_t q, std::size_t q_end,
+                      std::size_t begin = 0) {
+  typedef std::uint32_t loose __attribute__((may_alias)); // kernels read words as floats
+  auto* const to = reinterpret_cast<loose*>(words);
+  for (; q < q_end; ++q)
+    for (std::size_t j = begin; j < width; ++j) to[q * width + j] = of.word(2 * q, j) | of.word(2 * q + 1, j) << 16;
+}
+
+// A pair of bfloat16 is taken in the order of matmul.hpp, its second element first.
+template <class T>
+void widen_pairs_plain(float* to, std::size_t width, const std::uint32_t* pairs, std::size_t depth) {
+  for (std::size_t p = 0; p < depth; ++p) {
+    const bool turned = reduces_in_pairs<T> && (p ^ 1U) < depth;
+    for (std::size_t j = 0; j < width; ++j) {
+      const std::uint32_t pair = pairs[p / 2 * width + j];
+      to[(turned ? p ^ 1U : p) * width + j] =
+          static_cast<float>(T::from_bits(static_cast<std::uint16_t>(p % 2 == 0 ? pair : pair >> 16)));
+    }
+  }
+}
+
+#if CAIRN_X86
+
+// The same for a width that is a multiple of 8.
+template <class T>
+CAIRN_TARGET_AVX2 void pack_pairs_avx2(std::uint32_t* to, std::size_t width, const narrow_part<T>& of) {
+  using eight = eight_words;
+  const std::size_t pairs = of.depth / 2;
+  if (of.neighbour == 1) {
+    const std::size_t whole = of.columns / 8 * 8;
+    for (std::size_t q = 0; q < pairs; ++q) {
+      const T* const first = of.from + 2 * q * of.step;
+      const T* const second = first + of.step;
+      for (std::size_t j = 0; j < whole; j += 8)
+        *reinterpret_cast<eight::loose*>(to + q * width + j) = eight::load(first + j) | eight::load(second + j) << 16;
+    }
+    if (whole < width) pack_pairs_plain(to, width, of, 0, pairs, whole);
+  } else {
+    pack_transposed_avx2(reinterpret_cast<float*>(to), width, of.from, of.neighbour, of.columns, pairs);
+  }
+  pack_pairs_plain(to, width, of, pairs, (of.depth + 1) / 2);
+}
+
+template <class T>
+CAIRN_TARGET_AVX2 void widen_pairs_avx2(float* to, std::size_t width, const std::uint32_t* pairs, std::size_t depth) {
+  using loose = typename simd<float, 32>::loose;
+  const std::size_t first = reduces_in_pairs<T> ? width : 0, second = reduces_in_pairs<T> ? 0 : width;
+  std::size_t p = 0;
+  for (; p + 2 <= depth; p += 2, to += 2 * width, pairs += width)
+    for (std::size_t j = 0; j < width; j += 8) {
+      const eight_words::words pair = *reinterpret_cast<const eight_words::loose*>(pairs + j);
+      *reinterpret_cast<loose*>(to + first + j) = eight_of<T>::widened(pair & 0xFFFFU);
+      *reinterpret_cast<loose*>(to + second + j) = eight_of<T>::widened(pair >> 16);
+    }
+  if (p < depth) widen_pairs_plain<T>(to, width, pairs, 1);
+}
+
+#endif
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+// cairn/ops/matmul/narrow_multiply.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// Ways to compute a product of 16-bit elements. A way has kernels that leave sums of floats, packs for them, and finishes rows.
+
+// The kernels of floats, on operands that are widened when they are packed: exactly, so the sums are those of floats.
+struct widened_plain {
+  using kernels = plain_kernels<float>;
+  using tiles = int;
+  static constexpr bool takes_pairs = false, has_tiles = false;
+  template <class T>
+  static void pack_pairs(std::uint32_t* to, std::size_t width, const narrow_part<T>& of) {
+    pack_pairs_plain(to, width, of, 0, (of.depth + 1) / 2);
+  }
+  template <class T>
+  static void widen(float* to, std::size_t width, const std::uint32_t* pairs, std::size_t depth) {
+    widen_pairs_plain<T>(to, width, pairs, depth);
+  }
+  template <class T, class C>
+  static void finish(const narrow_product<T, C>& whole, std::size_t row, std::size_t begin, std::size_t end, const float* sums) {
+    finish_narrow_plain(whole, row, begin, begin, end, sums);
+  }
+  template <class T, class C>
+  static void sum_rows(const narrow_product<T, C>& whole, std::size_t begin, std::size_t end) {
+    sum_narrow_rows_plain(whole, begin, end);
+  }
+};
+
+#if CAIRN_X86
+
+struct widened_avx2 {
+  using kernels = avx2_kernels<float>;
+  using tiles = int;
+  static constexpr bool takes_pairs = false, has_tiles = false;
+  template <class T>
+  static void pack_pairs(std::uint32_t* to, std::size_t width, const narrow_part<T>& of) {
+    pack_pairs_avx2(to, width, of);
+  }
+  template <class T>
+  static void widen(float* to, std::size_t width, const std::uint32_t* pairs, std::size_t depth) {
+    widen_pairs_avx2<T>(to, width, pairs, depth);
+  }
+  template <class T, class C>
+  static void finish(const narrow_product<T, C>& whole, std::size_t row, std::size_t begin, std::size_t end, const float* sums) {
+    finish_narrow_avx2(whole, row, begin, end, sums);
+  }
+  template <class T, class C>
+  static void sum_rows(const narrow_product<T, C>& whole, std::size_t begin, std::size_t end) {
+    sum_narrow_rows_avx2(whole, begin, end);
+  }
+};
+
+struct widened_avx512 : widened_avx2 {
+  using kernels = avx512_kernels<float>;
+};
+
+// Kernels that multiply pairs of bfloat16, with the same bits unless a number is subnormal.
+struct paired_avx512 : widened_avx2 {
+  using kernels = avx512_kernels<float, avx512_bf16_register>;
+  static constexpr bool takes_pairs = true;
+};
+
+// Kernels for tiles of AMX, which have bits of their own.
+struct tiled_amx : paired_avx512 {
+  using kernels = amx_bf16_kernels;
+  using tiles = amx_tiles;
+  static constexpr bool has_tiles = true;
+};
+
+#endif
+
+// Packs a part as Way's kernels read it. Pairs that are widened stay in the first-level cache in between.
+template <class Way, class T>
+void pack_narrow(float* to, std::size_t width, narrow_part<T> of) {
+  if constexpr (Way::takes_pairs) {
+    Way::pack_pairs(reinterpret_cast<std::uint32_t*>(to), width, of);
+  } else {
+    constexpr std::size_t piece = 64;
+    alignas(64) std::uint32_t pairs[piece * std::max(Way::kernels::widest, panel_rows)];
+    for (std::size_t left = of.depth; left > 0; left -= of.depth) {
+      of.depth = std::min(2 * piece, left);
+      Way::pack_pairs(pairs, width, of);
+      Way::template widen<T>(to, width, pairs, of.depth);
+      to += of.depth * width;
+      of.from += of.depth * of.step;
+    }
+  }
+}
+
+#if CAIRN_X86
+
+// Packs pairs for tiles, `steps` of them with zeros at the end: rows of b's as above, rows of a's along the reduction. `room` has
+// place for a panel.
+template <class T>
+void pack_tiles_of_b(float* to, std::size_t steps, const narrow_part<T>& of) {
+  constexpr std::size_t width = amx_bf16_kernels::widest;
+  pack_narrow<tiled_amx>(to, width, of);
+  std::memset(to + (of.depth + 1) / 2 * width, 0, (steps - (of.depth + 1) / 2) * width * sizeof(float));
+}
+template <class T>
+void pack_tiles_of_a(float* to, std::size_t steps, const narrow_part<T>& of, float* room) {
+  constexpr std::size_t rows = amx_bf16_kernels::widest;
+  if (of.step != 1) {
+    pack_narrow<tiled_amx>(room, rows, of);
+    return pack_transposed_avx2(to, steps, room, rows, (of.depth + 1) / 2, rows);
+  }
+  for (std::size_t i = 0; i < of.columns; ++i) {
+    std::memcpy(to + i * steps, of.at(0, i), of.depth * sizeof(T));
+    std::memset(reinterpret_cast<std::byte*>(to + i * steps) + of.depth * sizeof(T), 0, (2 * steps - of.depth) * sizeof(T));
+  }
+  std::memset(to + of.columns * steps, 0, (rows - of.columns) * steps * sizeof(float));
+}
+
+#endif
+
+// Computes one rectangle of c.
+//
+// The loops from outside in: columns of b that stay in the second-level cache when they are packed, rows whose sums fit into the
+// scratch (all, if the reduction has one block), blocks of the reduction in ascending order, panels of a, which are packed when
+// they are used, slivers. A panel is finished after the last block. Pairs of a that lie as the kernels read them are not packed.
+template <class Way, class T, class C>
+void multiply_narrow(const narrow_product<T, C>& whole, const rectangle& part, std::span<std::byte> scratch) {
+  using kernels = typename Way::kernels;
+  constexpr std::size_t cached = 512 * 1024 / sizeof(float), widest = kernels::widest;
+  constexpr std::size_t height = Way::has_tiles ? widest : panel_rows;
+  const auto steps_of = [](std::size_t depth) {
+    return Way::has_tiles ? (depth + 31) / 32 * 16 : Way::takes_pairs ? (depth + 1) / 2 : depth;
+  };
+  const std::size_t k = whole.size.k, block = reduction_block(k), steps = std::max<std::size_t>(1, steps_of(block));
+  const std::size_t columns = (part.column_end - part.column_begin + widest - 1) / widest * widest;
+  // At most 2048 columns, so that the sums of a panel stay near while it is finished.
+  const std::size_t group =
+      std::min(std::clamp<std::size_t>(cached / steps, 768 / sizeof(float), 2048) / widest * widest, columns);
+  const std::size_t panel = height * steps, rows = part.row_end - part.row_begin;
+  const std::size_t panels = Way::has_tiles ? 2 * panel : panel;
+  const std::size_t fit = (scratch.size() / sizeof(float) - group * steps - panels) / std::max<std::size_t>(1, group);
+  const std::size_t together = k <= block ? rows : std::max(height, fit / height * height);
+  float* const packed_b = reinterpret_cast<float*>(scratch.data());
+  float* const packed_a = packed_b + group * steps;
+  float* const sums = packed_a + panels;
+
+  [[maybe_unused]] const typename Way::tiles tiles{};
+  alignas(64) float before[tile_bytes / sizeof(float)];
+  product<float> inner({}, {}, {}, transpose::none, {}); // the sums of a panel
+  sliver<float> s;
+  s.whole = &inner;
+  s.before = before;
+  for (std::size_t j0 = part.column_begin; j0 < part.column_end; j0 += group) {
+    const std::size_t j1 = std::min(part.column_end, j0 + group);
+    for (std::size_t first = part.row_begin; first < part.row_end; first += together) {
+      const std::size_t last = std::min(part.row_end, first + together);
+      std::size_t p = 0;
+      do { // at least once: the product over nothing is zero
+        const std::size_t depth = std::min(block, k - p);
+        s.depth = steps_of(depth);
+        s.reads_carry = p != 0;
+        if (first == part.row_begin || k > block)
+          for (std::size_t j = j0; j < j1; j += s.columns) {
+            s.columns = kernels::sliver_columns(j1 - j);
+            float* const to = packed_b + (j - j0) * s.depth;
+            const narrow_part<T> of{whole.b + p * whole.b_step + j * whole.b_column, whole.b_step, whole.b_column, s.columns,
+                                    depth};
+            if constexpr (Way::has_tiles) pack_tiles_of_b(to, s.depth, of);
+            else pack_narrow<Way>(to, kernels::packed_width(s.columns), of);
+          }
+        for (std::size_t i = first; i < last; i += height) {
+          const std::size_t here = std::min(height, last - i);
+          const narrow_part<T> of{whole.a + i * whole.a_row + p * whole.a_step, whole.a_step, whole.a_row, here, depth};
+          inner.c = matrix<float>{sums + (k <= block ? 0 : i - first) * group, here, j1 - j0, group};
+          s.a = packed_a;
+          s.a_row = Way::has_tiles ? s.depth : 1;
+          s.a_step = height;
+          s.row_end = here;
+          s.carry_row = group;
+          const bool even = Way::takes_pairs && whole.a_step == 1 && whole.a_row % 2 == 0;
+          if (even && (Way::has_tiles ? here == height && depth % 32 == 0 : depth % 2 == 0)) {
+            s.a = reinterpret_cast<const float*>(of.from);
+            s.a_row = whole.a_row / 2;
+            s.a_step = 1;
+          } else if constexpr (Way::has_tiles) {
+            pack_tiles_of_a(packed_a, s.depth, of, packed_a + panel);
+          } else {
+            pack_narrow<Way>(packed_a, height, of);
+          }
+          for (std::size_t j = j0; j < j1; j += s.columns) {
+            s.column = j - j0;
+            s.columns = kernels::sliver_columns(j1 - j);
+            s.b = packed_b + s.column * s.depth;
+            s.b_step = kernels::packed_width(s.columns);
+            s.carry = inner.c.data + s.column;
+            kernels::rows(s);
+          }
+          if (p + depth == k)
+            for (std::size_t r = 0; r < here; ++r) Way::finish(whole, i + r, j0, j1, &inner.c(r, 0));
+        }
+        p += depth;
+      } while (p < k);
+    }
+  }
+  if (whole.then.row_sums != nullptr && part.column_begin == 0) Way::sum_rows(whole, part.row_begin, part.row_end);
+}
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+// cairn/ops/matmul/sixteen_bits.hpp
+
+CAIRN_KERNELS_BEGIN
+
+// Products of 16-bit elements: computed in float, with the whole epilogue, and rounded once when they are written.
+namespace cairn::detail {
+
+// Computes `part` of a product with the kernels of one instruction set.
+template <class T, class C>
+void multiply_narrow_for(instruction_set isa, const narrow_product<T, C>& whole, const rectangle& part,
+                         std::span<std::byte> scratch) {
+#if CAIRN_X86
+  if constexpr (reduces_in_pairs<T>) {
+    if (isa == instruction_set::amx_bf16) return multiply_narrow<tiled_amx>(whole, part, scratch);
+    if (isa == instruction_set::avx512_bf16) return multiply_narrow<paired_avx512>(whole, part, scratch);
+  }
+  if (isa >= instruction_set::avx512) return multiply_narrow<widened_avx512>(whole, part, scratch);
+  if (isa == instruction_set::avx2) return multiply_narrow<widened_avx2>(whole, part, scratch);
+#else
+  static_cast<void>(isa);
+#endif
+  multiply_narrow<widened_plain>(whole, part, scratch);
+}
+
+template <class T, class C>
+void multiply_narrow_on(cpu::queue& queue, instruction_set isa, const narrow_product<T, C>& whole) {
+  for_each_rectangle(queue, whole.size, [&](const rectangle& part, std::span<std::byte> scratch) {
+    multiply_narrow_for(isa, whole, part, scratch);
+  });
+}
+
+} // namespace cairn::detail
+
+namespace cairn::ops {
+
+template <detail::narrow_element T>
+void matmul(cpu::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T>> a, std::type_identity_t<matrix<const T>> b,
+            transpose form, const std::type_identity_t<epilogue<T>>& then = {}) {
+  detail::multiply_narrow_on(queue, detail::widest_for<T>(), detail::narrow_product<T, T>(c, a, b, form, then));
+}
+template <detail::narrow_element T>
+void matmul(cpu::queue& queue, matrix<accumulated<T>> c, matrix<const T> a, std::type_identity_t<matrix<const T>> b,
+            transpose form, const std::type_identity_t<epilogue<T>>& then = {}) {
+  detail::multiply_narrow_on(queue, detail::widest_for<T>(), detail::narrow_product<T, accumulated<T>>(c, a, b, form, then));
+}
+
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END
 
@@ -14316,27 +16523,27 @@ CAIRN_KERNELS_BEGIN
 namespace cairn::detail {
 
 // Computes the tiles [begin, end) of a gathering, with the kernels of one instruction set.
-template <class T>
-void gather_for(instruction_set isa, const gathering<T>& all, const gather_tiles& tiles, std::size_t begin, std::size_t end,
+template <class T, class C>
+void gather_for(instruction_set isa, const gathering<T, C>& all, const gather_tiles& tiles, std::size_t begin, std::size_t end,
                 std::span<std::byte> scratch) {
 #if CAIRN_X86
-  if (isa == instruction_set::avx512) return gatherer<avx512_kernels<T>, T>(all, tiles, scratch).run(begin, end);
-  if (isa == instruction_set::avx2) return gatherer<avx2_kernels<T>, T>(all, tiles, scratch).run(begin, end);
+  if (isa == instruction_set::avx512) return gatherer<avx512_kernels<accumulated<T>>, T, C>(all, tiles, scratch).run(begin, end);
+  if (isa == instruction_set::avx2) return gatherer<avx2_kernels<accumulated<T>>, T, C>(all, tiles, scratch).run(begin, end);
 #else
   static_cast<void>(isa);
 #endif
-  gatherer<plain_kernels<T>, T>(all, tiles, scratch).run(begin, end);
+  gatherer<plain_kernels<accumulated<T>>, T, C>(all, tiles, scratch).run(begin, end);
 }
 template <class T>
 void sum_weights_for(instruction_set isa, const weight_sums<T>& all, std::size_t begin, std::size_t end,
                      std::span<std::byte> scratch) {
 #if CAIRN_X86
-  if (isa == instruction_set::avx512) return sum_weights<avx512_kernels<T>>(all, begin, end, scratch);
-  if (isa == instruction_set::avx2) return sum_weights<avx2_kernels<T>>(all, begin, end, scratch);
+  if (isa == instruction_set::avx512) return sum_weights<avx512_kernels<accumulated<T>>>(all, begin, end, scratch);
+  if (isa == instruction_set::avx2) return sum_weights<avx2_kernels<accumulated<T>>>(all, begin, end, scratch);
 #else
   static_cast<void>(isa);
 #endif
-  sum_weights<plain_kernels<T>>(all, begin, end, scratch);
+  sum_weights<plain_kernels<accumulated<T>>>(all, begin, end, scratch);
 }
 
 // Calls f(begin, end, scratch) for one stretch of [0, count) per thread: what a thread packs serves its whole stretch.
@@ -14350,17 +16557,18 @@ void for_each_stretch(cpu::queue& queue, std::size_t count, std::size_t operatio
 }
 
 // The tiles of a gathering. There are none if the pixels that one result is computed from do not fit into the scratch.
-template <class T>
-gather_tiles tiles_of(const gathering<T>& all, std::size_t most_images) {
-  constexpr std::size_t widest = 192 / sizeof(T); // no kernel has wider slivers
-  return {all.y, all.x, all.source.channels, gather_room<T>::slab, gather_room<T>::carry / widest, most_images};
+template <class T, class C>
+gather_tiles tiles_of(const gathering<T, C>& all, std::size_t most_images) {
+  using wide = accumulated<T>;
+  constexpr std::size_t widest = 192 / sizeof(wide); // no kernel has wider slivers
+  return {all.y, all.x, all.source.channels, gather_room<wide>::slab, gather_room<wide>::carry / widest, most_images};
 }
 // Returns false, and does nothing, if there are results but no tiles.
 template <class T>
 bool gather(cpu::queue& queue, instruction_set isa, const gathering<T>& all) {
   const gather_tiles tiles =
       tiles_of(all, (all.samples + queue.threads() - 1) / queue.threads()); // so that there is one for every thread
-  if (tiles.columns == 0) return all.y.count == 0 || all.x.count == 0;
+  if (tiles.columns == 0) return all.is_empty();
   const std::size_t operations = 2 * all.samples * all.y.count * all.x.count * all.groups * all.columns * all.source.channels *
                                  reach(all.y).taps * reach(all.x).taps;
   for_each_stretch(queue, tiles.count(all.samples), operations,
@@ -14371,9 +16579,9 @@ bool gather(cpu::queue& queue, instruction_set isa, const gathering<T>& all) {
 }
 
 // The part that forward and the input gradient have in common.
-template <class T>
-gathering<T> gathering_of(const convolution& how, std::size_t samples, const T* weight, const epilogue<T>& then) {
-  gathering<T> all;
+template <class T, class C = T>
+gathering<T, C> gathering_of(const convolution& how, std::size_t samples, const T* weight, const epilogue<T>& then) {
+  gathering<T, C> all;
   all.weight = weight;
   all.weight_group = how.group_out() * how.depth();
   all.weight_tap = how.group_in();
@@ -14405,11 +16613,11 @@ bool gather_outputs(cpu::queue& queue, instruction_set isa, const convolution& h
   return gather(queue, isa, gathering_of_outputs(how, samples, output, input, weight, then));
 }
 // One phase: the inputs whose distance from (row, column) is a multiple of the stride.
-template <class T>
-gathering<T> gathering_of_inputs(const convolution& how, std::size_t samples, matrix<T> input_gradient,
-                                 matrix<const T> output_gradient, const T* weight, const epilogue<T>& then, std::size_t row,
-                                 std::size_t column) {
-  gathering<T> all = gathering_of(how, samples, weight, then);
+template <class T, class C = T>
+gathering<T, C> gathering_of_inputs(const convolution& how, std::size_t samples, matrix<C> input_gradient,
+                                    matrix<const T> output_gradient, const T* weight, const epilogue<T>& then, std::size_t row,
+                                    std::size_t column) {
+  gathering<T, C> all = gathering_of<T, C>(how, samples, weight, then);
   all.y = axis_walk::of_inputs(how.over.y, row);
   all.x = axis_walk::of_inputs(how.over.x, column);
   all.source = {output_gradient.data, output_gradient.stride, how.group_out(), how.over.y.out, how.over.x.out, {}};
@@ -14435,12 +16643,13 @@ bool gather_input_gradient(cpu::queue& queue, instruction_set isa, const convolu
 }
 // Returns false, and does nothing, if the pixels for one result do not fit into the scratch or if there are no samples.
 template <class T>
-bool sum_weights_on(cpu::queue& queue, instruction_set isa, const convolution& how, std::size_t samples, T* weight_gradient,
-                    matrix<const T> output_gradient, const T* input, const channel_scales<T>& scales = {}) {
+bool sum_weights_on(cpu::queue& queue, instruction_set isa, const convolution& how, std::size_t samples,
+                    accumulated<T>* weight_gradient, matrix<const T> output_gradient, const T* input,
+                    const channel_scales<accumulated<T>>& scales = {}) {
   const std::size_t operations = 2 * samples * how.over.outputs() * how.out_channels * how.depth();
   weight_sums<T> all(how, samples, output_gradient, input, weight_gradient, queue.threads());
   all.scales = scales;
-  if (all.tiles.columns == 0 || samples == 0) return false;
+  if (!all.fit() || samples == 0) return false;
   for_each_stretch(queue, all.pieces(), operations, [&](std::size_t begin, std::size_t end, std::span<std::byte> scratch) {
     sum_weights_for(isa, all, begin, end, scratch);
     mend_weights(all, begin, end);
@@ -14510,8 +16719,7 @@ void conv2d_forward(cpu::queue& queue, const convolution& how, std::size_t sampl
   if (how.is_product())
     return matmul(queue, output, {input, output.rows, how.in_channels}, {weight, how.out_channels, how.in_channels},
                   transpose::second, then); // (pixels, out) = (pixels, in) x (out, in)^T
-  if constexpr (!detail::narrow_element<T>)
-    if (detail::is_depthwise(how) && detail::depthwise_outputs(queue, how, output, input, weight, then)) return;
+  if (detail::is_depthwise(how) && detail::depthwise_outputs(queue, how, output, input, weight, then)) return;
   if (!detail::gather_outputs(queue, detail::widest_instruction_set(), how, samples, output, input, weight, then))
     detail::conv2d_forward_plain(queue, how, samples, output, input, weight, then);
 }
@@ -14528,8 +16736,7 @@ void conv2d_input_gradient(cpu::queue& queue, const convolution& how, std::size_
   if (how.is_product())
     return matmul(queue, result, output_gradient, {weight, how.out_channels, how.in_channels}, transpose::none,
                   then); // (pixels, in) = (pixels, out) x (out, in)
-  if constexpr (!detail::narrow_element<T>)
-    if (detail::is_depthwise(how) && detail::depthwise_input_gradient(queue, how, result, output_gradient, weight, then)) return;
+  if (detail::is_depthwise(how) && detail::depthwise_input_gradient(queue, how, result, output_gradient, weight, then)) return;
   if (!detail::gather_input_gradient(queue, detail::widest_instruction_set(), how, samples, result, output_gradient, weight,
                                      then))
     detail::conv2d_input_gradient_plain(queue, how, samples, result, output_gradient, weight, then);
@@ -14550,15 +16757,14 @@ void conv2d_weight_gradient(cpu::queue& queue, const convolution& how, std::size
   if (how.is_product()) {
     epilogue<T> then{};
     then.row_sums = bias_gradient;
-    return matmul(queue, matrix<T>{weight_gradient, how.out_channels, how.in_channels}, output_gradient,
-                  {input, output_gradient.rows, how.in_channels}, transpose::first,
+    return matmul(queue, matrix<accumulated<T>>{weight_gradient, how.out_channels, how.in_channels}, output_gradient,
+                  matrix<const T>{input, output_gradient.rows, how.in_channels}, transpose::first,
                   then); // (out, in) = (pixels, out)^T x (pixels, in)
   }
   if (bias_gradient != nullptr) detail::sum_pixels(queue, bias_gradient, output_gradient);
-  if constexpr (!detail::narrow_element<T>)
-    if (detail::is_depthwise(how) &&
-        detail::depthwise_weight_gradient(queue, how, samples, weight_gradient, output_gradient, input))
-      return;
+  if (detail::is_depthwise(how) &&
+      detail::depthwise_weight_gradient(queue, how, samples, weight_gradient, output_gradient, input))
+    return;
   if (!detail::sum_weights_on(queue, detail::widest_instruction_set(), how, samples, weight_gradient, output_gradient, input))
     detail::conv2d_weight_gradient_plain(queue, how, samples, weight_gradient, output_gradient, input);
 }
@@ -14583,14 +16789,30 @@ void convert(detail::queue_without_this_op, std::size_t count, To* to, const Fro
 
 CAIRN_KERNELS_BEGIN
 
+namespace cairn::detail {
+
+// Whether To is what formulas of the 16-bit type From compute in.
+template <class To, class From>
+constexpr bool widens_to() {
+  if constexpr (narrow_element<From>) return std::is_same_v<To, accumulated<From>>;
+  else return false;
+}
+template <class To, class From>
+inline constexpr bool widens = widens_to<To, From>();
+
+} // namespace cairn::detail
+
 namespace cairn::ops {
 
 template <class To, class From>
 void convert(cpu::queue& queue, std::size_t count, To* to, const From* from) {
   constexpr std::size_t length = detail::element_part;
   queue.parallel_for((count + length - 1) / length, [&](std::size_t part, auto) {
-    const std::size_t end = std::min(count, (part + 1) * length);
-    for (std::size_t i = part * length; i < end; ++i) to[i] = static_cast<To>(from[i]);
+    const std::size_t begin = part * length, end = std::min(count, begin + length);
+    if constexpr (detail::widens<To, From>) detail::widen(to + begin, from + begin, end - begin);
+    else if constexpr (detail::widens<From, To>) detail::round_once(to + begin, from + begin, end - begin);
+    else
+      for (std::size_t i = begin; i < end; ++i) to[i] = static_cast<To>(from[i]);
   });
 }
 
@@ -14638,1066 +16860,6 @@ void copy_matrix(cpu::queue& queue, matrix<T> to, std::type_identity_t<matrix<co
   detail::for_each_row(
       queue, to.rows, columns, [&](std::size_t row) { std::memcpy(&to(row, 0), &from(row, 0), columns * sizeof(T)); },
       1_MiB / sizeof(T));
-}
-
-} // namespace cairn::ops
-
-CAIRN_KERNELS_END
-
-// cairn/ops/attention/reference.hpp
-
-CAIRN_KERNELS_BEGIN
-
-// The formulas of attention.hpp as they stand there: one query or one key after another, in double, rounded when a result is
-// written. The oracle for every kernel, and the kernel for 16-bit elements.
-namespace cairn::detail {
-
-// One sample and one head: rows of its queries, keys, values and outputs.
-template <class T>
-struct attention_head {
-  const attention_extents& of;
-  const attention_extras<T>& extras;
-  const T *query, *key, *value;
-  std::size_t query_stride, key_stride;
-  std::size_t output_at;        // element of the first row of the output
-  std::size_t query_at, key_at; // ... of the operands
-  std::size_t sums_at;          // the first log sum
-  std::size_t keys;             // that this sample has
-  const T* added;
-  double scale;
-
-  attention_head(const attention_extents& extents, const attention_operands<const T>& in, std::size_t sample, std::size_t head,
-                 const attention_extras<T>& more)
-      : of(extents), extras(more), query_stride(in.query_stride), key_stride(in.key_stride),
-        output_at((sample * of.queries * of.heads + head) * of.width),
-        query_at(sample * of.queries * in.query_stride + head * of.width),
-        key_at(sample * of.keys * in.key_stride + head / (of.heads / of.key_heads) * of.width),
-        sums_at((sample * of.heads + head) * of.queries), keys(extents_of_sample(of, sample, more).keys),
-        added(more.added == nullptr ? nullptr : more.added + sample * more.added_sample_stride + head * more.added_head_stride),
-        scale(1 / std::sqrt(static_cast<double>(of.width))) {
-    query = in.query + query_at;
-    key = in.key + key_at;
-    value = in.value + key_at;
-  }
-
-  std::size_t begin(std::size_t i) const { return of.band.begin(of.first_place + i, keys); }
-  std::size_t end(std::size_t i) const { return of.band.end(of.first_place + i, keys); }
-  std::size_t output_row(std::size_t i) const { return output_at + i * of.heads * of.width; }
-
-  double dot(const T* x, const T* y) const {
-    double sum = 0;
-    for (std::size_t c = 0; c < of.width; ++c) sum += static_cast<double>(x[c]) * static_cast<double>(y[c]);
-    return sum;
-  }
-  double score(std::size_t i, std::size_t j) const {
-    const double found = scale * dot(query + i * query_stride, key + j * key_stride);
-    return added == nullptr ? found : found + static_cast<double>(added[i * of.keys + j]);
-  }
-  // The factor of a probability under dropout.
-  double factor(std::size_t i, std::size_t j) const {
-    if (extras.rate.threshold == 0) return 1;
-    return ops::random_bits(extras.random, (sums_at + i) * of.keys + j) < extras.rate.threshold ? 0 : extras.rate.scale;
-  }
-
-  // The output of query i. `row` has room for a number for each key.
-  template <class Kept>
-  void forward(std::size_t i, double* row, T* output, Kept kept) const {
-    double most = -std::numeric_limits<double>::infinity(), sum = 0;
-    for (std::size_t j = begin(i); j < end(i); ++j) most = std::max(most, row[j] = score(i, j));
-    if (most == -std::numeric_limits<double>::infinity()) most = 0; // it may look at none
-    for (std::size_t j = begin(i); j < end(i); ++j) sum += row[j] = std::exp(row[j] - most);
-    for (std::size_t j = begin(i); j < end(i); ++j) row[j] *= factor(i, j);
-    for (std::size_t c = 0; c < of.width; ++c) {
-      double y = 0;
-      for (std::size_t j = begin(i); j < end(i); ++j) y += row[j] * static_cast<double>(value[j * key_stride + c]);
-      output[output_row(i) + c] = static_cast<T>(static_cast<accumulated<T>>(sum == 0 ? 0 : y / sum));
-    }
-    if constexpr (std::is_pointer_v<Kept>) {
-      if (kept != nullptr)
-        kept[sums_at + i] =
-            static_cast<accumulated<T>>(sum == 0 ? std::numeric_limits<double>::infinity() : most + std::log(sum));
-    } else if (kept.data != nullptr) {
-      T* const p = kept.data + (sums_at + i) * of.keys;
-      for (std::size_t j = begin(i); j < end(i); ++j) p[j] = static_cast<T>(static_cast<accumulated<T>>(row[j] / sum));
-    }
-  }
-
-  // A probability after dropout, and the derivative by its score before it is scaled.
-  struct derivative {
-    double p, ds;
-  };
-  double probability(std::size_t i, std::size_t j, const accumulated<T>* log_sums) const {
-    return std::exp(score(i, j) - static_cast<double>(log_sums[sums_at + i]));
-  }
-  double probability(std::size_t i, std::size_t j, kept_probabilities<const T> kept) const {
-    return static_cast<double>(kept.data[(sums_at + i) * of.keys + j]);
-  }
-  template <class Kept>
-  derivative at(std::size_t i, std::size_t j, const T* output_gradient, const T* output, Kept kept) const {
-    const T *const dy = output_gradient + output_row(i), *const y = output + output_row(i);
-    const double p = probability(i, j, kept), m = factor(i, j);
-    return {p * m, p * (m * dot(dy, value + j * key_stride) - dot(dy, y)) * scale};
-  }
-
-  // Adds the gradient of query i to `sums`, (width).
-  template <class Kept>
-  void query_gradient(std::size_t i, double* sums, const T* output_gradient, const T* output, Kept kept) const {
-    for (std::size_t j = begin(i); j < end(i); ++j) {
-      const double ds = at(i, j, output_gradient, output, kept).ds;
-      for (std::size_t c = 0; c < of.width; ++c) sums[c] += ds * static_cast<double>(key[j * key_stride + c]);
-    }
-  }
-  // Adds the gradients of key and value j to `sums`, (2, width).
-  template <class Kept>
-  void key_gradients(std::size_t j, double* sums, const T* output_gradient, const T* output, Kept kept) const {
-    for (std::size_t i = 0; i < of.queries; ++i) {
-      if (j < begin(i) || j >= end(i)) continue;
-      const auto [p, ds] = at(i, j, output_gradient, output, kept);
-      for (std::size_t c = 0; c < of.width; ++c) {
-        sums[c] += ds * static_cast<double>(query[i * query_stride + c]);
-        sums[of.width + c] += p * static_cast<double>(output_gradient[output_row(i) + c]);
-      }
-    }
-  }
-};
-
-// All heads of one sample that share the keys of `key_head`. `room` has a number for each key, and 2 width more.
-template <class T, class Kept>
-void attention_forward_plain(const attention_extents& of, std::size_t sample, std::size_t key_head, double* room, T* output,
-                             Kept kept, const attention_operands<const T>& in, const attention_extras<T>& extras = {}) {
-  const std::size_t share = of.heads / of.key_heads;
-  for (std::size_t head = key_head * share; head < (key_head + 1) * share; ++head) {
-    const attention_head<T> own(of, in, sample, head, extras);
-    for (std::size_t i = 0; i < of.queries; ++i) own.forward(i, room, output, kept);
-  }
-}
-template <class T, class Kept>
-void attention_backward_plain(const attention_extents& of, std::size_t sample, std::size_t key_head, double* room,
-                              const attention_operands<T>& gradients, const T* output_gradient, const T* output, Kept kept,
-                              const attention_operands<const T>& in, const attention_extras<T>& extras = {}) {
-  const std::size_t share = of.heads / of.key_heads;
-  const auto write = [&](T* to, const double* sums) {
-    for (std::size_t c = 0; c < of.width; ++c) to[c] = static_cast<T>(static_cast<accumulated<T>>(sums[c]));
-  };
-  for (std::size_t head = key_head * share; head < (key_head + 1) * share; ++head) {
-    const attention_head<T> own(of, in, sample, head, extras);
-    for (std::size_t i = 0; i < of.queries; ++i) {
-      std::fill_n(room, of.width, 0.0);
-      own.query_gradient(i, room, output_gradient, output, kept);
-      write(gradients.query + own.query_at + i * in.query_stride, room);
-    }
-  }
-  for (std::size_t j = 0; j < of.keys; ++j) {
-    std::fill_n(room, 2 * of.width, 0.0);
-    for (std::size_t head = key_head * share; head < (key_head + 1) * share; ++head)
-      attention_head<T>(of, in, sample, head, extras).key_gradients(j, room, output_gradient, output, kept);
-    const std::size_t at = attention_head<T>(of, in, sample, key_head * share, extras).key_at + j * in.key_stride;
-    write(gradients.key + at, room);
-    write(gradients.value + at, room + of.width);
-  }
-}
-
-} // namespace cairn::detail
-
-CAIRN_KERNELS_END
-
-// cairn/ops/attention/narrow.hpp
-
-CAIRN_KERNELS_BEGIN
-
-// 16-bit elements: computed one at a time, with sums in double. Each result is rounded once, when it is written.
-namespace cairn::detail {
-
-template <class T, class Kept, class Extras = ops::attention_extras<T>>
-void narrow_attention_forward(cpu::queue& queue, const attention_extents& of, T* output, Kept kept,
-                              const attention_operands<const T>& in, const Extras& extras = {}) {
-  check_attention(of, extras);
-  queue.parallel_for(of.samples * of.key_heads, [&](std::size_t part, std::span<std::byte> scratch) {
-    attention_forward_plain(of, part / of.key_heads, part % of.key_heads, reinterpret_cast<double*>(scratch.data()), output, kept,
-                            in, extras);
-  });
-}
-template <class T, class Kept, class Extras = ops::attention_extras<T>>
-void narrow_attention_backward(cpu::queue& queue, const attention_extents& of, const attention_operands<T>& gradients,
-                               const T* output_gradient, const T* output, Kept kept, const attention_operands<const T>& in,
-                               const Extras& extras = {}) {
-  check_attention(of, extras);
-  queue.parallel_for(of.samples * of.key_heads, [&](std::size_t part, std::span<std::byte> scratch) {
-    attention_backward_plain(of, part / of.key_heads, part % of.key_heads, reinterpret_cast<double*>(scratch.data()), gradients,
-                             output_gradient, output, kept, in, extras);
-  });
-}
-
-} // namespace cairn::detail
-
-namespace cairn::ops {
-
-template <detail::narrow_element T>
-void attention_forward(cpu::queue& queue, const attention_extents& of, T* output, accumulated<T>* log_sums,
-                       const attention_operands<const T>& in) {
-  detail::narrow_attention_forward(queue, of, output, log_sums, in);
-}
-template <detail::narrow_element T>
-void attention_backward(cpu::queue& queue, const attention_extents& of, const attention_operands<T>& gradients,
-                        const T* output_gradient, const T* output, const accumulated<T>* log_sums,
-                        const attention_operands<const T>& in) {
-  detail::narrow_attention_backward(queue, of, gradients, output_gradient, output, log_sums, in);
-}
-
-template <detail::narrow_element T>
-void attention_forward(cpu::queue& queue, const attention_extents& of, T* output, accumulated<T>* log_sums,
-                       const attention_operands<const T>& in, const attention_extras<T>& extras) {
-  detail::narrow_attention_forward(queue, of, output, log_sums, in, extras);
-}
-template <detail::narrow_element T>
-void attention_backward(cpu::queue& queue, const attention_extents& of, const attention_operands<T>& gradients,
-                        const T* output_gradient, const T* output, const accumulated<T>* log_sums,
-                        const attention_operands<const T>& in, const attention_extras<T>& extras) {
-  detail::narrow_attention_backward(queue, of, gradients, output_gradient, output, log_sums, in, extras);
-}
-
-template <detail::narrow_element T>
-void stored_attention_forward(cpu::queue& queue, const attention_extents& of, T* output, T* probabilities,
-                              const attention_operands<const T>& in) {
-  detail::narrow_attention_forward(queue, of, output, detail::kept_probabilities<T>{probabilities}, in);
-}
-template <detail::narrow_element T>
-void stored_attention_backward(cpu::queue& queue, const attention_extents& of, const attention_operands<T>& gradients,
-                               const T* output_gradient, const T* output, const T* probabilities,
-                               const attention_operands<const T>& in) {
-  detail::narrow_attention_backward(queue, of, gradients, output_gradient, output,
-                                    detail::kept_probabilities<const T>{probabilities}, in);
-}
-
-} // namespace cairn::ops
-
-CAIRN_KERNELS_END
-
-// cairn/ops/avg_pool2d/narrow.hpp
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn::ops {
-
-// 16-bit elements: added up in double, one element at a time, and rounded at the end.
-
-template <detail::narrow_element T>
-void avg_pool2d_forward(cpu::queue& queue, const window& over, mean_of which, std::size_t samples, std::size_t channels,
-                        T* output, const T* input) {
-  detail::for_each_row(queue, samples * over.outputs(), channels * over.inputs(), [&](std::size_t pixel) {
-    const detail::mean_window of(over, which, pixel % over.outputs());
-    const T* const image = input + pixel / over.outputs() * over.inputs() * channels;
-    for (std::size_t c = 0; c < channels; ++c) {
-      double sum = 0;
-      for (std::size_t row = of.y.begin; row < of.y.end; ++row)
-        for (std::size_t column = of.x.begin; column < of.x.end; ++column)
-          sum += static_cast<double>(image[(row * over.x.in + column) * channels + c]);
-      output[pixel * channels + c] = static_cast<T>(static_cast<accumulated<T>>(sum * of.share));
-    }
-  });
-}
-
-template <detail::narrow_element T>
-void avg_pool2d_backward(cpu::queue& queue, const window& over, mean_of which, std::size_t samples, std::size_t channels,
-                         T* input_gradient, const T* output_gradient) {
-  detail::for_each_row(queue, samples * over.inputs(), channels * over.outputs(), [&](std::size_t pixel) {
-    const std::size_t row = pixel % over.inputs() / over.x.in, column = pixel % over.x.in;
-    const T* const gradients = output_gradient + pixel / over.inputs() * over.outputs() * channels;
-    for (std::size_t c = 0; c < channels; ++c) {
-      double sum = 0;
-      for (std::size_t output = 0; output < over.outputs(); ++output) {
-        const detail::mean_window of(over, which, output);
-        if (of.y.begin <= row && row < of.y.end && of.x.begin <= column && column < of.x.end)
-          sum += static_cast<double>(gradients[output * channels + c]) * of.share;
-      }
-      input_gradient[pixel * channels + c] = static_cast<T>(static_cast<accumulated<T>>(sum));
-    }
-  });
-}
-
-} // namespace cairn::ops
-
-CAIRN_KERNELS_END
-
-// cairn/ops/channel_statistics/reference.hpp
-
-CAIRN_KERNELS_BEGIN
-
-// Follows the formulas, one channel after another, in double, for elements of any type. Results are rounded only at the end.
-namespace cairn::detail {
-
-template <class T>
-void channel_statistics_reference(matrix<const T> x, accumulated<T>* statistics) {
-  using A = accumulated<T>;
-  for (std::size_t c = 0; c < x.columns; ++c) {
-    double mean = 0, squares = 0;
-    for (std::size_t r = 0; r < x.rows; ++r) mean += static_cast<double>(x(r, c)) / static_cast<double>(x.rows);
-    for (std::size_t r = 0; r < x.rows; ++r) {
-      const double distance = static_cast<double>(x(r, c)) - mean;
-      squares += distance * distance;
-    }
-    statistics[2 * c] = static_cast<A>(mean);
-    statistics[2 * c + 1] = static_cast<A>(x.rows == 0 ? 0 : squares / static_cast<double>(x.rows));
-  }
-}
-
-template <class T>
-void channel_statistics_backward_reference(matrix<T> dx, matrix<const T> dy, matrix<const T> x, const accumulated<T>* statistics,
-                                           const accumulated<T>* gradient) {
-  const auto rows = static_cast<double>(x.rows);
-  for (std::size_t r = 0; r < x.rows; ++r)
-    for (std::size_t c = 0; c < x.columns; ++c) {
-      const double distance = static_cast<double>(x(r, c)) - static_cast<double>(statistics[2 * c]);
-      dx(r, c) = static_cast<T>(static_cast<accumulated<T>>((dy.data == nullptr ? 0 : static_cast<double>(dy(r, c))) +
-                                                            static_cast<double>(gradient[2 * c]) / rows +
-                                                            2 * static_cast<double>(gradient[2 * c + 1]) * distance / rows));
-    }
-}
-
-// The norm of one element, before its ReLU.
-template <class T>
-double normalized(const channel_norm<T>& norm, std::size_t c, double x) {
-  const double deviation = std::sqrt(static_cast<double>(norm.variance[norm.step * c]) + norm.eps);
-  return (x - static_cast<double>(norm.mean[norm.step * c])) / deviation * static_cast<double>(norm.weight[c]) +
-         static_cast<double>(norm.bias[c]);
-}
-
-} // namespace cairn::detail
-
-CAIRN_KERNELS_END
-
-// cairn/ops/channel_statistics/narrow.hpp
-
-CAIRN_KERNELS_BEGIN
-
-// 16-bit elements: computed in double by the reference.
-namespace cairn::ops {
-
-template <detail::narrow_element T>
-void channel_statistics(cpu::queue&, matrix<const T> x, std::type_identity_t<accumulated<T>>* statistics) {
-  detail::channel_statistics_reference(x, statistics);
-}
-template <detail::narrow_element T>
-void channel_statistics_backward(cpu::queue&, matrix<T> dx, std::type_identity_t<matrix<const T>> dy,
-                                 std::type_identity_t<matrix<const T>> x, const std::type_identity_t<accumulated<T>>* statistics,
-                                 const std::type_identity_t<accumulated<T>>* gradient) {
-  detail::channel_statistics_backward_reference(dx, dy, x, statistics, gradient);
-}
-
-} // namespace cairn::ops
-
-CAIRN_KERNELS_END
-
-// cairn/ops/matmul/amx_bf16.hpp
-
-#if CAIRN_X86
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn::detail {
-
-// The eight tile registers of AMX, of 16 rows of 64 bytes each, for the thread that makes one. The instructions are written out:
-// not every compiler has built-in functions for them, and none uses these registers by itself.
-class amx_tiles {
-public:
-  amx_tiles() {
-    alignas(64) std::uint8_t shapes[64] = {1}; // palette 1: bytes of a row from byte 16 on, rows from byte 48 on
-    for (std::size_t tile = 0; tile < 8; ++tile) shapes[16 + 2 * tile] = 64, shapes[48 + tile] = 16;
-    __asm__ volatile("ldtilecfg %0" : : "m"(shapes));
-  }
-  amx_tiles(const amx_tiles&) = delete;
-  amx_tiles& operator=(const amx_tiles&) = delete;
-  ~amx_tiles() { __asm__ volatile("tilerelease"); }
-};
-
-// The sums of 32 x 32 elements in four tiles, from pairs of bfloat16 in words that are called floats. Rows of op(a) lie along the
-// reduction, rows of pairs of op(b) across it, and both are filled up with zeros: a tile takes 32 elements of the reduction.
-//
-// One instruction adds the products of the first elements of 16 pairs in one chain and those of the second in another, from zero,
-// then both, and that sum to the tile. Subnormal numbers count as zero. A block of the reduction starts from zero.
-struct amx_bf16_kernels {
-  static constexpr std::size_t side = 16, widest = 2 * side;
-  static constexpr std::size_t sliver_columns(std::size_t left) { return std::min(left, widest); }
-  static constexpr std::size_t packed_width(std::size_t) { return widest; }
-
-  // Writes all 32 columns, and 16 or 32 rows, to where the carry is.
-  static void rows(const sliver<float>& s) {
-    if (s.row_end > side) tiles_of_32(s);
-    else tiles_of_16(s);
-    if (!s.reads_carry) {
-      store<0>(s.carry, s.carry_row);
-      store<1>(s.carry + side, s.carry_row);
-      if (s.row_end <= side) return;
-      store<2>(s.carry + side * s.carry_row, s.carry_row);
-      store<3>(s.carry + side * s.carry_row + side, s.carry_row);
-      return;
-    }
-    alignas(64) float sums[widest * widest];
-    store<0>(sums, widest);
-    store<1>(sums + side, widest);
-    if (s.row_end > side) {
-      store<2>(sums + side * widest, widest);
-      store<3>(sums + side * widest + side, widest);
-    }
-    for (std::size_t i = 0; i < s.row_end; ++i) {
-      float* const to = s.carry + i * s.carry_row;
-      for (std::size_t j = 0; j < widest; ++j) to[j] += sums[i * widest + j];
-    }
-  }
-
-private:
-  // The number of a tile must be part of the instruction.
-  template <int Tile>
-  [[gnu::always_inline]] static void load(const float* from, std::size_t row) {
-    __asm__ volatile("tileloadd (%0,%1,1), %%tmm%c2" : : "r"(from), "r"(row * sizeof(float)), "i"(Tile) : "memory");
-  }
-  template <int Tile>
-  [[gnu::always_inline]] static void store(float* to, std::size_t row) {
-    __asm__ volatile("tilestored %%tmm%c2, (%0,%1,1)" : : "r"(to), "r"(row * sizeof(float)), "i"(Tile) : "memory");
-  }
-  template <int Tile>
-  [[gnu::always_inline]] static void clear() {
-    __asm__ volatile("tilezero %%tmm%c0" : : "i"(Tile));
-  }
-  template <int Sum, int A, int B>
-  [[gnu::always_inline]] static void add() {
-    __asm__ volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(Sum), "i"(A), "i"(B));
-  }
-
-  static void tiles_of_32(const sliver<float>& s) {
-    clear<0>(), clear<1>(), clear<2>(), clear<3>();
-    for (std::size_t q = 0; q < s.depth; q += side) {
-      load<4>(s.a + q, s.a_row);
-      load<6>(s.b + q * widest, widest);
-      add<0, 4, 6>();
-      load<7>(s.b + q * widest + side, widest);
-      add<1, 4, 7>();
-      load<5>(s.a + side * s.a_row + q, s.a_row);
-      add<2, 5, 6>();
-      add<3, 5, 7>();
-    }
-  }
-  static void tiles_of_16(const sliver<float>& s) {
-    clear<0>(), clear<1>();
-    for (std::size_t q = 0; q < s.depth; q += side) {
-      load<4>(s.a + q, s.a_row);
-      load<6>(s.b + q * widest, widest);
-      add<0, 4, 6>();
-      load<7>(s.b + q * widest + side, widest);
-      add<1, 4, 7>();
-    }
-  }
-};
-
-} // namespace cairn::detail
-
-CAIRN_KERNELS_END
-
-#endif
-
-// cairn/ops/matmul/narrow_product.hpp
-
-namespace cairn::detail {
-
-// Whether a step of the reduction takes two elements, as matmul.hpp says of bfloat16.
-template <class T>
-inline constexpr bool reduces_in_pairs = std::is_same_v<T, bfloat16>;
-
-// A product of 16-bit elements. C is T, or the type of its sums.
-template <class T, class C>
-using narrow_product = product<T, C>;
-
-// The epilogue of one element, in the type of its sum. The result is rounded by the caller.
-template <class T, class C>
-accumulated<T> narrow_result(const narrow_product<T, C>& whole, std::size_t i, std::size_t j, accumulated<T> v) {
-  using wide = accumulated<T>;
-  const epilogue<T>& then = whole.then;
-  if (then.bias != nullptr) v += static_cast<wide>(then.bias[j]);
-  v = activated(then.then, v);
-  if (then.addend.data != nullptr) v += static_cast<wide>(then.addend(i, j));
-  if (then.mask.data != nullptr && static_cast<wide>(then.mask(i, j)) <= wide{0}) v = wide{0};
-  return then.adds ? static_cast<wide>(whole.c(i, j)) + v : v;
-}
-
-} // namespace cairn::detail
-
-// cairn/ops/matmul/narrow_registers.hpp
-
-#if CAIRN_X86
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn::detail {
-
-// Eight 16-bit elements, each in the lower half of a word, and as floats. The conversions have the bits of those of one element.
-struct eight_words {
-  typedef std::uint16_t halves __attribute__((vector_size(16)));
-  typedef std::uint16_t loose_halves __attribute__((vector_size(16), aligned(2), may_alias));
-  typedef std::uint32_t words __attribute__((vector_size(32)));
-  typedef std::uint32_t loose __attribute__((vector_size(32), aligned(4), may_alias));
-  using floats = typename simd<float, 32>::vector;
-
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static words load(const void* p) {
-    return __builtin_convertvector(*static_cast<const loose_halves*>(p), words);
-  }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static void store(void* p, words x) {
-    *static_cast<loose_halves*>(p) = __builtin_convertvector(x, halves);
-  }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static words where(words which, words x, words y) {
-    return (which & x) | (~which & y);
-  }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static words less(words x, words y) { return reinterpret_cast<words>(x < y); }
-};
-
-template <class T>
-struct eight_of;
-
-template <>
-struct eight_of<bfloat16> : eight_words {
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static floats widened(words x) { return reinterpret_cast<floats>(x << 16); }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static words rounded(floats x) {
-    const words b = reinterpret_cast<words>(x), top = b >> 16;
-    return where(less(words{} + 0x7F800000U, b & 0x7FFFFFFFU), top | 0x40U, (b + 0x7FFFU + (top & 1U)) >> 16);
-  }
-};
-
-template <>
-struct eight_of<float16> : eight_words {
-  // A number's exponent is moved to that of a float; infinity and NaN keep the greatest one. A subnormal number is counted in
-  // units of 2^-24.
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static floats widened(words x) {
-    constexpr std::uint32_t moved = 112U << 23;
-    const words magnitude = (x & 0x7FFFU) << 13, sign = (x & 0x8000U) << 16;
-    const floats units = __builtin_convertvector(reinterpret_cast<typename simd<float, 32>::integers>(x & 0x3FFU), floats);
-    const words tiny = reinterpret_cast<words>(units * 0x1p-24F);
-    const words number = magnitude + moved + (less(words{} + 0x0F7FFFFFU, magnitude) & moved);
-    return reinterpret_cast<floats>(sign | where(less(magnitude, words{} + 0x00800000U), tiny, number));
-  }
-  // Numbers below 2^-14 become a multiple of 2^-24, which is what 0.5 rounds a sum to.
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static words rounded(floats x) {
-    const words b = reinterpret_cast<words>(x), magnitude = b & 0x7FFFFFFFU, sign = b >> 16 & 0x8000U;
-    const words number = ((magnitude + 0xFFFU + (magnitude >> 13 & 1U)) >> 13) - (112U << 10);
-    const words tiny = reinterpret_cast<words>(reinterpret_cast<floats>(magnitude) + 0.5F) - 0x3F000000U;
-    const words nan = (magnitude >> 13 & 0x3FFU) | 0x7E00U;
-    const words finite = where(less(magnitude, words{} + 0x38800000U), tiny, number);
-    const words large = where(less(words{} + 0x7F800000U, magnitude), nan, words{} + 0x7C00U);
-    return sign | where(less(magnitude, words{} + 0x477FF000U), finite, large);
-  }
-};
-
-// With F16C, which every machine with AVX-512 has. A signalling NaN becomes quiet.
-struct eight_of_f16c : eight_of<float16> {
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static floats widened(words x) {
-    const halves from = __builtin_convertvector(x, halves);
-    floats to;
-    __asm__("vcvtph2ps %1, %0" : "=x"(to) : "x"(from));
-    return to;
-  }
-};
-
-} // namespace cairn::detail
-
-CAIRN_KERNELS_END
-
-#endif
-
-// cairn/ops/matmul/narrow_finish.hpp
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn::detail {
-
-// Columns [begin, end) of a row of c from their sums, each rounded once when it is written. sums[0] belongs to column `from`.
-template <class T, class C>
-void finish_narrow_plain(const narrow_product<T, C>& whole, std::size_t row, std::size_t from, std::size_t begin, std::size_t end,
-                         const accumulated<T>* sums) {
-  for (std::size_t j = begin; j < end; ++j) whole.c(row, j) = static_cast<C>(narrow_result(whole, row, j, sums[j - from]));
-}
-
-// The sums of rows [begin, end) of op(a), in chains: see sums.hpp.
-template <class T, class C>
-void sum_narrow_rows_plain(const narrow_product<T, C>& whole, std::size_t begin, std::size_t end) {
-  using wide = accumulated<T>;
-  for (std::size_t i = begin; i < end; ++i) {
-    double sum = 0;
-    for (std::size_t p = 0; p < whole.size.k;) {
-      wide chain = 0;
-      for (const std::size_t last = std::min(whole.size.k, p + sum_chain); p < last; ++p)
-        chain += static_cast<wide>(whole.a[i * whole.a_row + p * whole.a_step]);
-      sum += static_cast<double>(chain);
-    }
-    whole.then.row_sums[i] = static_cast<wide>(sum);
-  }
-}
-
-#if CAIRN_X86
-
-template <class T, class C>
-CAIRN_TARGET_AVX2 void finish_narrow_avx2(const narrow_product<T, C>& whole, std::size_t row, std::size_t begin, std::size_t end,
-                                          const float* sums) {
-  using eight = eight_of<T>;
-  using registers = avx2_register<float>;
-  const epilogue<T>& then = whole.then;
-  C* const c = &whole.c(row, 0);
-  const T* const addend = then.addend.data == nullptr ? nullptr : &then.addend(row, 0);
-  const T* const mask = then.mask.data == nullptr ? nullptr : &then.mask(row, 0);
-  std::size_t j = begin;
-  for (; j + 8 <= end; j += 8) {
-    typename registers::vector v = registers::load(sums + (j - begin));
-    if (then.bias != nullptr) v += eight::widened(eight::load(then.bias + j));
-    if (then.then == activation::relu) v = registers::max(registers::fill(0), v); // NaN stays
-    if (addend != nullptr) v += eight::widened(eight::load(addend + j));
-    if (mask != nullptr) v = registers::masked(eight::widened(eight::load(mask + j)), v);
-    if constexpr (std::is_same_v<C, T>) {
-      if (then.adds) v = eight::widened(eight::load(c + j)) + v;
-      eight::store(c + j, eight::rounded(v));
-    } else {
-      if (then.adds) v = registers::load(c + j) + v;
-      registers::store(c + j, v);
-    }
-  }
-  finish_narrow_plain(whole, row, begin, j, end, sums);
-}
-
-// Rows of op(a) that are neighbours in memory, 32 at a time.
-template <class T, class C>
-CAIRN_TARGET_AVX2 void sum_narrow_rows_avx2(const narrow_product<T, C>& whole, std::size_t begin, std::size_t end) {
-  using eight = eight_of<T>;
-  using registers = avx2_register<float>;
-  constexpr std::size_t together = 32;
-  std::size_t i = begin;
-  if (whole.a_row == 1)
-    for (; i + together <= end; i += together) {
-      double totals[together] = {};
-      alignas(32) float chains[together];
-      for (std::size_t p = 0; p < whole.size.k;) {
-        typename registers::vector chain[4];
-        CAIRN_UNROLL_4
-        for (std::size_t r = 0; r < 4; ++r) chain[r] = registers::fill(0);
-        for (const std::size_t last = whole.size.k - p < sum_chain ? whole.size.k : p + sum_chain; p < last; ++p) {
-          const T* const row = whole.a + i + p * whole.a_step;
-          CAIRN_UNROLL_4
-          for (std::size_t r = 0; r < 4; ++r) chain[r] = chain[r] + eight::widened(eight::load(row + 8 * r));
-        }
-        CAIRN_UNROLL_4
-        for (std::size_t r = 0; r < 4; ++r) registers::store(chains + 8 * r, chain[r]);
-        for (std::size_t r = 0; r < together; ++r) totals[r] += static_cast<double>(chains[r]);
-      }
-      for (std::size_t r = 0; r < together; ++r) whole.then.row_sums[i + r] = static_cast<float>(totals[r]);
-    }
-  sum_narrow_rows_plain(whole, i, end);
-}
-
-#endif
-
-} // namespace cairn::detail
-
-CAIRN_KERNELS_END
-
-// cairn/ops/matmul/narrow_pack.hpp
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn::detail {
-
-// Packing of 16-bit elements, in two steps. First neighbours in the reduction become pairs, of which the first element is the
-// lower half of a word: what instructions for bfloat16 read. Then, for the kernels of floats, each pair becomes two floats.
-
-// Elements (p, j) of an operand, p counting steps of the reduction, that are `step` and `neighbour` apart.
-template <class T>
-struct narrow_part {
-  const T* from = nullptr;
-  std::size_t step = 0, neighbour = 0;
-  std::size_t columns = 0, depth = 0;
-
-  const T* at(std::size_t p, std::size_t j) const { return from + p * step + j * neighbour; }
-  std::uint32_t word(std::size_t p, std::size_t j) const { return p < depth && j < columns ? at(p, j)->bits : 0; }
-};
-
-// Packs pairs [q, q_end) of columns [begin, width), one at a time: to[q * width + j], zero where there is no element.
-template <class T>
-void pack_pairs_plain(std::uint32_t* words, std::size_t width, const narrow_part<T>& of, std::size_t q, std::size_t q_end,
-                      std::size_t begin = 0) {
-  typedef std::uint32_t loose __attribute__((may_alias)); // kernels read words as floats
-  auto* const to = reinterpret_cast<loose*>(words);
-  for (; q < q_end; ++q)
-    for (std::size_t j = begin; j < width; ++j) to[q * width + j] = of.word(2 * q, j) | of.word(2 * q + 1, j) << 16;
-}
-
-// A pair of bfloat16 is taken in the order of matmul.hpp, its second element first.
-template <class T>
-void widen_pairs_plain(float* to, std::size_t width, const std::uint32_t* pairs, std::size_t depth) {
-  for (std::size_t p = 0; p < depth; ++p) {
-    const bool turned = reduces_in_pairs<T> && (p ^ 1U) < depth;
-    for (std::size_t j = 0; j < width; ++j) {
-      const std::uint32_t pair = pairs[p / 2 * width + j];
-      to[(turned ? p ^ 1U : p) * width + j] =
-          static_cast<float>(T::from_bits(static_cast<std::uint16_t>(p % 2 == 0 ? pair : pair >> 16)));
-    }
-  }
-}
-
-#if CAIRN_X86
-
-// The same for a width that is a multiple of 8.
-template <class T>
-CAIRN_TARGET_AVX2 void pack_pairs_avx2(std::uint32_t* to, std::size_t width, const narrow_part<T>& of) {
-  using eight = eight_words;
-  const std::size_t pairs = of.depth / 2;
-  if (of.neighbour == 1) {
-    const std::size_t whole = of.columns / 8 * 8;
-    for (std::size_t q = 0; q < pairs; ++q) {
-      const T* const first = of.from + 2 * q * of.step;
-      const T* const second = first + of.step;
-      for (std::size_t j = 0; j < whole; j += 8)
-        *reinterpret_cast<eight::loose*>(to + q * width + j) = eight::load(first + j) | eight::load(second + j) << 16;
-    }
-    if (whole < width) pack_pairs_plain(to, width, of, 0, pairs, whole);
-  } else {
-    pack_transposed_avx2(reinterpret_cast<float*>(to), width, of.from, of.neighbour, of.columns, pairs);
-  }
-  pack_pairs_plain(to, width, of, pairs, (of.depth + 1) / 2);
-}
-
-template <class T, class Eight = eight_of<T>>
-CAIRN_TARGET_AVX2 void widen_pairs_avx2(float* to, std::size_t width, const std::uint32_t* pairs, std::size_t depth) {
-  using loose = typename simd<float, 32>::loose;
-  const std::size_t first = reduces_in_pairs<T> ? width : 0, second = reduces_in_pairs<T> ? 0 : width;
-  std::size_t p = 0;
-  for (; p + 2 <= depth; p += 2, to += 2 * width, pairs += width)
-    for (std::size_t j = 0; j < width; j += 8) {
-      const eight_words::words pair = *reinterpret_cast<const eight_words::loose*>(pairs + j);
-      *reinterpret_cast<loose*>(to + first + j) = Eight::widened(pair & 0xFFFFU);
-      *reinterpret_cast<loose*>(to + second + j) = Eight::widened(pair >> 16);
-    }
-  if (p < depth) widen_pairs_plain<T>(to, width, pairs, 1);
-}
-
-#endif
-
-} // namespace cairn::detail
-
-CAIRN_KERNELS_END
-
-// cairn/ops/matmul/narrow_multiply.hpp
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn::detail {
-
-// Ways to compute a product of 16-bit elements. A way has kernels that leave sums of floats, packs for them, and finishes rows.
-
-// The kernels of floats, on operands that are widened when they are packed: exactly, so the sums are those of floats.
-struct widened_plain {
-  using kernels = plain_kernels<float>;
-  using tiles = int;
-  static constexpr bool takes_pairs = false, has_tiles = false;
-  template <class T>
-  static void pack_pairs(std::uint32_t* to, std::size_t width, const narrow_part<T>& of) {
-    pack_pairs_plain(to, width, of, 0, (of.depth + 1) / 2);
-  }
-  template <class T>
-  static void widen(float* to, std::size_t width, const std::uint32_t* pairs, std::size_t depth) {
-    widen_pairs_plain<T>(to, width, pairs, depth);
-  }
-  template <class T, class C>
-  static void finish(const narrow_product<T, C>& whole, std::size_t row, std::size_t begin, std::size_t end, const float* sums) {
-    finish_narrow_plain(whole, row, begin, begin, end, sums);
-  }
-  template <class T, class C>
-  static void sum_rows(const narrow_product<T, C>& whole, std::size_t begin, std::size_t end) {
-    sum_narrow_rows_plain(whole, begin, end);
-  }
-};
-
-#if CAIRN_X86
-
-struct widened_avx2 {
-  using kernels = avx2_kernels<float>;
-  using tiles = int;
-  static constexpr bool takes_pairs = false, has_tiles = false;
-  template <class T>
-  static void pack_pairs(std::uint32_t* to, std::size_t width, const narrow_part<T>& of) {
-    pack_pairs_avx2(to, width, of);
-  }
-  template <class T>
-  static void widen(float* to, std::size_t width, const std::uint32_t* pairs, std::size_t depth) {
-    widen_pairs_avx2<T>(to, width, pairs, depth);
-  }
-  template <class T, class C>
-  static void finish(const narrow_product<T, C>& whole, std::size_t row, std::size_t begin, std::size_t end, const float* sums) {
-    finish_narrow_avx2(whole, row, begin, end, sums);
-  }
-  template <class T, class C>
-  static void sum_rows(const narrow_product<T, C>& whole, std::size_t begin, std::size_t end) {
-    sum_narrow_rows_avx2(whole, begin, end);
-  }
-};
-
-struct widened_avx512 : widened_avx2 {
-  using kernels = avx512_kernels<float>;
-  template <class T>
-  static void widen(float* to, std::size_t width, const std::uint32_t* pairs, std::size_t depth) {
-    if constexpr (std::is_same_v<T, float16>) widen_pairs_avx2<T, eight_of_f16c>(to, width, pairs, depth);
-    else widen_pairs_avx2<T>(to, width, pairs, depth);
-  }
-};
-
-// Kernels that multiply pairs of bfloat16, with the same bits unless a number is subnormal.
-struct paired_avx512 : widened_avx2 {
-  using kernels = avx512_kernels<float, avx512_bf16_register>;
-  static constexpr bool takes_pairs = true;
-};
-
-// Kernels for tiles of AMX, which have bits of their own.
-struct tiled_amx : paired_avx512 {
-  using kernels = amx_bf16_kernels;
-  using tiles = amx_tiles;
-  static constexpr bool has_tiles = true;
-};
-
-#endif
-
-// Packs a part as Way's kernels read it. Pairs that are widened stay in the first-level cache in between.
-template <class Way, class T>
-void pack_narrow(float* to, std::size_t width, narrow_part<T> of) {
-  if constexpr (Way::takes_pairs) {
-    Way::pack_pairs(reinterpret_cast<std::uint32_t*>(to), width, of);
-  } else {
-    constexpr std::size_t piece = 64;
-    alignas(64) std::uint32_t pairs[piece * std::max(Way::kernels::widest, panel_rows)];
-    for (std::size_t left = of.depth; left > 0; left -= of.depth) {
-      of.depth = std::min(2 * piece, left);
-      Way::pack_pairs(pairs, width, of);
-      Way::template widen<T>(to, width, pairs, of.depth);
-      to += of.depth * width;
-      of.from += of.depth * of.step;
-    }
-  }
-}
-
-#if CAIRN_X86
-
-// Packs pairs for tiles, `steps` of them with zeros at the end: rows of b's as above, rows of a's along the reduction. `room` has
-// place for a panel.
-template <class T>
-void pack_tiles_of_b(float* to, std::size_t steps, const narrow_part<T>& of) {
-  constexpr std::size_t width = amx_bf16_kernels::widest;
-  pack_narrow<tiled_amx>(to, width, of);
-  std::memset(to + (of.depth + 1) / 2 * width, 0, (steps - (of.depth + 1) / 2) * width * sizeof(float));
-}
-template <class T>
-void pack_tiles_of_a(float* to, std::size_t steps, const narrow_part<T>& of, float* room) {
-  constexpr std::size_t rows = amx_bf16_kernels::widest;
-  if (of.step != 1) {
-    pack_narrow<tiled_amx>(room, rows, of);
-    return pack_transposed_avx2(to, steps, room, rows, (of.depth + 1) / 2, rows);
-  }
-  for (std::size_t i = 0; i < of.columns; ++i) {
-    std::memcpy(to + i * steps, of.at(0, i), of.depth * sizeof(T));
-    std::memset(reinterpret_cast<std::byte*>(to + i * steps) + of.depth * sizeof(T), 0, (2 * steps - of.depth) * sizeof(T));
-  }
-  std::memset(to + of.columns * steps, 0, (rows - of.columns) * steps * sizeof(float));
-}
-
-#endif
-
-// Computes one rectangle of c.
-//
-// The loops from outside in: columns of b that stay in the second-level cache when they are packed, rows whose sums fit into the
-// scratch (all, if the reduction has one block), blocks of the reduction in ascending order, panels of a, which are packed when
-// they are used, slivers. A panel is finished after the last block. Pairs of a that lie as the kernels read them are not packed.
-template <class Way, class T, class C>
-void multiply_narrow(const narrow_product<T, C>& whole, const rectangle& part, std::span<std::byte> scratch) {
-  using kernels = typename Way::kernels;
-  constexpr std::size_t cached = 512 * 1024 / sizeof(float), widest = kernels::widest;
-  constexpr std::size_t height = Way::has_tiles ? widest : panel_rows;
-  const auto steps_of = [](std::size_t depth) {
-    return Way::has_tiles ? (depth + 31) / 32 * 16 : Way::takes_pairs ? (depth + 1) / 2 : depth;
-  };
-  const std::size_t k = whole.size.k, block = reduction_block(k), steps = std::max<std::size_t>(1, steps_of(block));
-  const std::size_t columns = (part.column_end - part.column_begin + widest - 1) / widest * widest;
-  // At most 2048 columns, so that the sums of a panel stay near while it is finished.
-  const std::size_t group =
-      std::min(std::clamp<std::size_t>(cached / steps, 768 / sizeof(float), 2048) / widest * widest, columns);
-  const std::size_t panel = height * steps, rows = part.row_end - part.row_begin;
-  const std::size_t panels = Way::has_tiles ? 2 * panel : panel;
-  const std::size_t fit = (scratch.size() / sizeof(float) - group * steps - panels) / std::max<std::size_t>(1, group);
-  const std::size_t together = k <= block ? rows : std::max(height, fit / height * height);
-  float* const packed_b = reinterpret_cast<float*>(scratch.data());
-  float* const packed_a = packed_b + group * steps;
-  float* const sums = packed_a + panels;
-
-  [[maybe_unused]] const typename Way::tiles tiles{};
-  alignas(64) float before[tile_bytes / sizeof(float)];
-  product<float> inner({}, {}, {}, transpose::none, {}); // the sums of a panel
-  sliver<float> s;
-  s.whole = &inner;
-  s.before = before;
-  for (std::size_t j0 = part.column_begin; j0 < part.column_end; j0 += group) {
-    const std::size_t j1 = std::min(part.column_end, j0 + group);
-    for (std::size_t first = part.row_begin; first < part.row_end; first += together) {
-      const std::size_t last = std::min(part.row_end, first + together);
-      std::size_t p = 0;
-      do { // at least once: the product over nothing is zero
-        const std::size_t depth = std::min(block, k - p);
-        s.depth = steps_of(depth);
-        s.reads_carry = p != 0;
-        if (first == part.row_begin || k > block)
-          for (std::size_t j = j0; j < j1; j += s.columns) {
-            s.columns = kernels::sliver_columns(j1 - j);
-            float* const to = packed_b + (j - j0) * s.depth;
-            const narrow_part<T> of{whole.b + p * whole.b_step + j * whole.b_column, whole.b_step, whole.b_column, s.columns,
-                                    depth};
-            if constexpr (Way::has_tiles) pack_tiles_of_b(to, s.depth, of);
-            else pack_narrow<Way>(to, kernels::packed_width(s.columns), of);
-          }
-        for (std::size_t i = first; i < last; i += height) {
-          const std::size_t here = std::min(height, last - i);
-          const narrow_part<T> of{whole.a + i * whole.a_row + p * whole.a_step, whole.a_step, whole.a_row, here, depth};
-          inner.c = matrix<float>{sums + (k <= block ? 0 : i - first) * group, here, j1 - j0, group};
-          s.a = packed_a;
-          s.a_row = Way::has_tiles ? s.depth : 1;
-          s.a_step = height;
-          s.row_end = here;
-          s.carry_row = group;
-          const bool even = Way::takes_pairs && whole.a_step == 1 && whole.a_row % 2 == 0;
-          if (even && (Way::has_tiles ? here == height && depth % 32 == 0 : depth % 2 == 0)) {
-            s.a = reinterpret_cast<const float*>(of.from);
-            s.a_row = whole.a_row / 2;
-            s.a_step = 1;
-          } else if constexpr (Way::has_tiles) {
-            pack_tiles_of_a(packed_a, s.depth, of, packed_a + panel);
-          } else {
-            pack_narrow<Way>(packed_a, height, of);
-          }
-          for (std::size_t j = j0; j < j1; j += s.columns) {
-            s.column = j - j0;
-            s.columns = kernels::sliver_columns(j1 - j);
-            s.b = packed_b + s.column * s.depth;
-            s.b_step = kernels::packed_width(s.columns);
-            s.carry = inner.c.data + s.column;
-            kernels::rows(s);
-          }
-          if (p + depth == k)
-            for (std::size_t r = 0; r < here; ++r) Way::finish(whole, i + r, j0, j1, &inner.c(r, 0));
-        }
-        p += depth;
-      } while (p < k);
-    }
-  }
-  if (whole.then.row_sums != nullptr && part.column_begin == 0) Way::sum_rows(whole, part.row_begin, part.row_end);
-}
-
-} // namespace cairn::detail
-
-CAIRN_KERNELS_END
-
-// cairn/ops/matmul/sixteen_bits.hpp
-
-CAIRN_KERNELS_BEGIN
-
-// Products of 16-bit elements: computed in float, with the whole epilogue, and rounded once when they are written.
-namespace cairn::detail {
-
-// Computes `part` of a product with the kernels of one instruction set.
-template <class T, class C>
-void multiply_narrow_for(instruction_set isa, const narrow_product<T, C>& whole, const rectangle& part,
-                         std::span<std::byte> scratch) {
-#if CAIRN_X86
-  if constexpr (reduces_in_pairs<T>) {
-    if (isa == instruction_set::amx_bf16) return multiply_narrow<tiled_amx>(whole, part, scratch);
-    if (isa == instruction_set::avx512_bf16) return multiply_narrow<paired_avx512>(whole, part, scratch);
-  }
-  if (isa >= instruction_set::avx512) return multiply_narrow<widened_avx512>(whole, part, scratch);
-  if (isa == instruction_set::avx2) return multiply_narrow<widened_avx2>(whole, part, scratch);
-#else
-  static_cast<void>(isa);
-#endif
-  multiply_narrow<widened_plain>(whole, part, scratch);
-}
-
-template <class T, class C>
-void multiply_narrow_on(cpu::queue& queue, instruction_set isa, const narrow_product<T, C>& whole) {
-  for_each_rectangle(queue, whole.size, [&](const rectangle& part, std::span<std::byte> scratch) {
-    multiply_narrow_for(isa, whole, part, scratch);
-  });
-}
-
-} // namespace cairn::detail
-
-namespace cairn::ops {
-
-template <detail::narrow_element T>
-void matmul(cpu::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T>> a, std::type_identity_t<matrix<const T>> b,
-            transpose form, const std::type_identity_t<epilogue<T>>& then = {}) {
-  detail::multiply_narrow_on(queue, detail::widest_for<T>(), detail::narrow_product<T, T>(c, a, b, form, then));
-}
-template <detail::narrow_element T>
-void matmul(cpu::queue& queue, matrix<accumulated<T>> c, matrix<const T> a, std::type_identity_t<matrix<const T>> b,
-            transpose form, const std::type_identity_t<epilogue<T>>& then = {}) {
-  detail::multiply_narrow_on(queue, detail::widest_for<T>(), detail::narrow_product<T, accumulated<T>>(c, a, b, form, then));
-}
-
-} // namespace cairn::ops
-
-CAIRN_KERNELS_END
-
-// cairn/ops/conv2d/narrow.hpp
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn::ops {
-
-// 16-bit elements: one element after another, summed in double, and rounded once when it is written.
-
-template <detail::narrow_element T>
-void conv2d_forward(cpu::queue& queue, const convolution& how, std::size_t samples, matrix<T> output,
-                    const std::type_identity_t<T>* input, const std::type_identity_t<T>* weight,
-                    const std::type_identity_t<epilogue<T>>& then) {
-  detail::conv2d_forward_plain(queue, how, samples, output, input, weight, then);
-}
-
-template <detail::narrow_element T>
-void conv2d_input_gradient(cpu::queue& queue, const convolution& how, std::size_t samples, T* input_gradient,
-                           std::type_identity_t<matrix<const T>> output_gradient, const std::type_identity_t<T>* weight,
-                           const std::type_identity_t<epilogue<T>>& then) {
-  const matrix<T> result{input_gradient, samples * how.over.inputs(), how.in_channels};
-  detail::conv2d_input_gradient_plain(queue, how, samples, result, output_gradient, weight, then);
-}
-
-template <detail::narrow_element T>
-void conv2d_weight_gradient(cpu::queue& queue, const convolution& how, std::size_t samples,
-                            std::type_identity_t<accumulated<T>>* weight_gradient,
-                            std::type_identity_t<accumulated<T>>* bias_gradient, matrix<const T> output_gradient,
-                            const std::type_identity_t<T>* input) {
-  if (bias_gradient != nullptr) detail::sum_pixels(queue, bias_gradient, output_gradient);
-  detail::conv2d_weight_gradient_plain(queue, how, samples, weight_gradient, output_gradient, input);
-}
-
-} // namespace cairn::ops
-
-CAIRN_KERNELS_END
-
-// cairn/ops/dropout/narrow.hpp
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn::ops {
-
-// 16-bit elements: multiplied in float and rounded once.
-template <detail::narrow_element T>
-void dropout(cpu::queue& queue, std::size_t count, T* result, const T* x, const types::random_key& key,
-             const dropout_rate& rate) {
-  using wide = accumulated<T>;
-  constexpr std::size_t piece = 2048;
-  queue.parallel_for((count + piece - 1) / piece, [&](std::size_t part, auto) {
-    alignas(64) wide factors[piece];
-    const std::size_t begin = part * piece, length = std::min(piece, count - begin);
-    constexpr std::size_t group = 4 * detail::random_lanes;
-    detail::write_factors_plain(factors, (length + group - 1) / group * group, key, begin, rate);
-    for (std::size_t i = 0; i < length; ++i) result[begin + i] = static_cast<T>(static_cast<wide>(x[begin + i]) * factors[i]);
-  });
 }
 
 } // namespace cairn::ops
@@ -15808,22 +16970,23 @@ void embedding_backward(cpu::queue& queue, std::size_t count, std::size_t vocabu
       queue, vocabulary, width, [&](std::size_t v) { std::fill_n(weight_gradient + v * width, width, sum{0}); },
       detail::element_part);
   detail::for_each_strip(queue, count, width, [&](std::size_t begin, std::size_t columns, std::span<std::byte> scratch) {
-    detail::chained_sums<T> sums;
+    detail::chained_sums<sum> sums;
+    detail::widened_row<T> row;
     for (std::size_t from = 0; from < count; from += detail::places::most) {
       const std::size_t length = std::min(detail::places::most, count - from);
       const detail::places of{scratch, indices + from, length};
       for (std::uint32_t first = 0; first < length; ++first) {
         if (!of.is_first(first)) continue;
-        const T* const rows = output_gradient + from * width + begin;
+        const auto row_of = [&](std::uint32_t at) { return row.read(output_gradient + (from + at) * width + begin, columns); };
         sum* const to = weight_gradient + static_cast<std::size_t>(indices[from + first]) * width + begin;
         std::uint32_t at = of.next(first);
         if (at == detail::places::none) { // most words come once: the sum of one row is that row
-          detail::add_row(to, rows + first * width, columns);
+          detail::add_row(to, row_of(first), columns);
           continue;
         }
-        std::copy_n(rows + first * width, columns, sums.chain);
+        std::copy_n(row_of(first), columns, sums.chain);
         for (std::size_t i = 1; i < detail::sum_chain && at != detail::places::none; ++i, at = of.next(at))
-          detail::add_row(sums.chain, rows + at * width, columns);
+          detail::add_row(sums.chain, row_of(at), columns);
         if (at == detail::places::none) { // one chain needs no total
           detail::add_row(to, sums.chain, columns);
           continue;
@@ -15833,36 +16996,11 @@ void embedding_backward(cpu::queue& queue, std::size_t count, std::size_t vocabu
         while (at != detail::places::none) {
           detail::start_chain(sums, columns);
           for (std::size_t i = 0; i < detail::sum_chain && at != detail::places::none; ++i, at = of.next(at))
-            detail::add_row(sums.chain, rows + at * width, columns);
+            detail::add_row(sums.chain, row_of(at), columns);
           detail::end_chain(set, sums, columns);
         }
         for (std::size_t j = 0; j < columns; ++j) to[j] += static_cast<sum>(sums.total[j]);
       }
-    }
-  });
-}
-
-} // namespace cairn::ops
-
-CAIRN_KERNELS_END
-
-// cairn/ops/embedding/narrow.hpp
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn::ops {
-
-// 16-bit elements: rows are added in float, in ascending order.
-template <detail::narrow_element T>
-void embedding_backward(cpu::queue& queue, std::size_t count, std::size_t vocabulary, std::size_t width,
-                        accumulated<T>* weight_gradient, const T* output_gradient, const std::int32_t* indices) {
-  using wide = accumulated<T>;
-  std::fill_n(weight_gradient, vocabulary * width, wide{0});
-  detail::for_each_strip(queue, count, width, [&](std::size_t begin, std::size_t columns) {
-    for (std::size_t i = 0; i < count; ++i) {
-      wide* const to = weight_gradient + static_cast<std::size_t>(indices[i]) * width + begin;
-      const T* const row = output_gradient + i * width + begin;
-      for (std::size_t j = 0; j < columns; ++j) to[j] += static_cast<wide>(row[j]);
     }
   });
 }
@@ -15913,9 +17051,9 @@ struct channel_groups {
 };
 
 // y = (x - m) r w + b with r = 1 / sqrt(s^2 + eps), weight and bias by channel, as torch.nn.functional.group_norm (Wu, He:
-// Group normalization. arXiv:1803.08494). `statistics` is (samples, groups, 2), m and r. The output may lie on the input. For
-// float and double on a cpu, means and variances of channels are summed in double, from distances to the channel's first pixel,
-// and joined channel by channel.
+// Group normalization. arXiv:1803.08494). `statistics` is (samples, groups, 2), m and r. The output may lie on the input. On
+// a cpu, means and variances of channels are summed in double, from distances to the channel's first pixel, and joined channel by
+// channel.
 template <class T>
 void group_norm_forward(detail::queue_without_this_op, const channel_groups& of, double eps, T* output,
                         accumulated<T>* statistics, const T* input, const T* weight, const T* bias) = delete;
@@ -15969,14 +17107,14 @@ void for_each_strip_of(std::size_t begin, std::size_t end, F&& f) {
 
 // Adds up dy and dy (x - m) of one sample, for the channels of a strip.
 template <class T>
-void sum_gradients(instruction_set set, const channel_groups& of, std::size_t sample, std::size_t begin, std::size_t columns,
-                   const T* output_gradient, const T* input, const T* means, double* sums, double* products) {
+void sum_gradients(const channel_groups& of, std::size_t sample, std::size_t begin, std::size_t columns, const T* output_gradient,
+                   const T* input, const accumulated<T>* means, double* sums, double* products) {
   const std::size_t first = sample * of.pixels * of.channels + begin;
   std::fill_n(sums, columns, 0.0);
   std::fill_n(products, columns, 0.0);
   const matrix<const T> dy{output_gradient + first, of.pixels, columns, of.channels};
-  const matrix<const T> x{input + first, of.pixels, columns, of.channels}, center{means, of.pixels, columns, 0};
-  add_rows(set, add_gradients{}, std::array{sums, products}, std::array{dy, x, center});
+  const matrix<const T> x{input + first, of.pixels, columns, of.channels};
+  add_widened(add_gradients{}, std::array{sums, products}, std::array{dy, x}, std::array{means});
 }
 
 } // namespace cairn::detail
@@ -15987,19 +17125,21 @@ namespace cairn::ops {
 template <class T>
 void group_norm_forward(cpu::queue& queue, const channel_groups& of, double eps, T* output, accumulated<T>* statistics,
                         const T* input, const T* weight, const T* bias) {
-  const detail::instruction_set set = detail::widest_for_elements();
+  using wide = accumulated<T>;
+  const detail::set_for_results<T> set = detail::widest_for_results<T>();
   detail::for_each_row(
       queue, of.samples, of.pixels * of.channels,
       [&](std::size_t sample) {
         const std::size_t first = sample * of.pixels * of.channels;
-        T* const found = statistics + sample * of.groups * 2;
+        wide* const found = statistics + sample * of.groups * 2;
         detail::moments group;
         detail::for_each_strip_of(0, of.channels, [&](std::size_t begin, std::size_t columns) {
           alignas(64) std::array<double, detail::strip> sums{}, squares{};
           const T* const at = input + first + begin;
-          detail::add_rows(
-              set, detail::add_distances{}, std::array{sums.data(), squares.data()},
-              std::array{matrix<const T>{at, of.pixels, columns, of.channels}, matrix<const T>{at, of.pixels, columns, 0}});
+          detail::widened_row<T> first_pixel;
+          detail::add_widened(detail::add_distances{}, std::array{sums.data(), squares.data()},
+                              std::array{matrix<const T>{at, of.pixels, columns, of.channels}},
+                              std::array{first_pixel.read(at, columns)});
           const auto count = static_cast<double>(of.pixels);
           for (std::size_t j = 0; j < columns; ++j) {
             const double distance = sums[j] / count, squared = squares[j] - distance * sums[j];
@@ -16007,22 +17147,24 @@ void group_norm_forward(cpu::queue& queue, const channel_groups& of, double eps,
             if ((begin + j) % of.each() == 0) group = channel;
             else group.join(channel);
             if ((begin + j + 1) % of.each() != 0) continue;
-            T* const of_group = found + (begin + j) / of.each() * 2;
-            of_group[0] = static_cast<T>(group.mean);
-            of_group[1] = static_cast<T>(detail::inverse_deviation(group.squares / group.count, eps));
+            wide* const of_group = found + (begin + j) / of.each() * 2;
+            of_group[0] = static_cast<wide>(group.mean);
+            of_group[1] = static_cast<wide>(detail::inverse_deviation(group.squares / group.count, eps));
           }
         });
         detail::for_each_strip_of(0, of.channels, [&](std::size_t begin, std::size_t columns) {
-          detail::strip_of<T> center, factor;
+          detail::strip_of<wide> center, factor;
           for (std::size_t j = 0; j < columns; ++j) {
-            const T* const of_group = found + (begin + j) / of.each() * 2;
+            const wide* const of_group = found + (begin + j) / of.each() * 2;
             center.at[j] = of_group[0];
-            factor.at[j] = of_group[1] * weight[begin + j];
+            factor.at[j] = of_group[1] * static_cast<wide>(weight[begin + j]);
           }
+          detail::widened_row<T> added;
+          const wide* const shift = added.read(bias + begin, columns);
           for (std::size_t row = 0; row < of.pixels; ++row) {
             const std::size_t at = first + row * of.channels + begin;
-            detail::run_elements(set, detail::center_and_scale{}, columns, std::array{output + at},
-                                 std::array<const T*, 4>{input + at, center.at, factor.at, bias + begin});
+            detail::run_mixed<T>(set, detail::center_and_scale{}, columns, detail::written{output + at},
+                                 detail::taken{input + at, center.at, factor.at, shift});
           }
         });
       },
@@ -16033,41 +17175,42 @@ template <class T>
 void group_norm_backward(cpu::queue& queue, const channel_groups& of, T* input_gradient, accumulated<T>* weight_gradient,
                          accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
                          const accumulated<T>* statistics, const T* weight) {
-  const detail::instruction_set set = detail::widest_for_elements();
+  using wide = accumulated<T>;
   const auto of_channel = [&](std::size_t sample, std::size_t channel) {
     return statistics + (sample * of.groups + channel / of.each()) * 2;
   };
   // The parameters come first: the input gradient may take the place of the output gradient.
   if (weight_gradient != nullptr || bias_gradient != nullptr)
     detail::for_each_strip(queue, of.samples * of.pixels, of.channels, [&](std::size_t begin, std::size_t columns) {
-      detail::strip_of<T> means;
+      detail::strip_of<wide> means;
       alignas(64) std::array<double, detail::strip> sums, products, dw{}, db{};
       for (std::size_t sample = 0; sample < of.samples; ++sample) {
         for (std::size_t j = 0; j < columns; ++j) means.at[j] = of_channel(sample, begin + j)[0];
-        detail::sum_gradients(set, of, sample, begin, columns, output_gradient, input, means.at, sums.data(), products.data());
+        detail::sum_gradients(of, sample, begin, columns, output_gradient, input, means.at, sums.data(), products.data());
         for (std::size_t j = 0; j < columns; ++j) {
           db[j] += sums[j];
           dw[j] += products[j] * static_cast<double>(of_channel(sample, begin + j)[1]);
         }
       }
       for (std::size_t j = 0; j < columns; ++j) {
-        if (bias_gradient != nullptr) bias_gradient[begin + j] = static_cast<T>(db[j]);
-        if (weight_gradient != nullptr) weight_gradient[begin + j] = static_cast<T>(dw[j]);
+        if (bias_gradient != nullptr) bias_gradient[begin + j] = static_cast<wide>(db[j]);
+        if (weight_gradient != nullptr) weight_gradient[begin + j] = static_cast<wide>(dw[j]);
       }
     });
   if (input_gradient == nullptr) return;
 
+  const detail::set_for_results<T> set = detail::widest_for_results<T>();
   constexpr std::size_t most = 256; // groups at a time, whose sums are on the stack
   const auto count = static_cast<double>(of.pixels * of.each());
   const auto sample_gradient = [&](std::size_t sample) {
-    detail::strip_of<T> means, factor, shift, slope;
+    detail::strip_of<wide> means, factor, shift, slope;
     alignas(64) std::array<double, detail::strip> sums, products;
     for (std::size_t g0 = 0; g0 < of.groups; g0 += most) {
       const std::size_t begin_channel = g0 * of.each(), end_channel = std::min(of.groups, g0 + most) * of.each();
       std::array<double, most> of_sums{}, of_products{};
       detail::for_each_strip_of(begin_channel, end_channel, [&](std::size_t begin, std::size_t columns) {
         for (std::size_t j = 0; j < columns; ++j) means.at[j] = of_channel(sample, begin + j)[0];
-        detail::sum_gradients(set, of, sample, begin, columns, output_gradient, input, means.at, sums.data(), products.data());
+        detail::sum_gradients(of, sample, begin, columns, output_gradient, input, means.at, sums.data(), products.data());
         for (std::size_t j = 0; j < columns; ++j) {
           const auto w = static_cast<double>(weight[begin + j]);
           of_sums[(begin + j) / of.each() - g0] += sums[j] * w;
@@ -16077,19 +17220,18 @@ void group_norm_backward(cpu::queue& queue, const channel_groups& of, T* input_g
       detail::for_each_strip_of(begin_channel, end_channel, [&](std::size_t begin, std::size_t columns) {
         for (std::size_t j = 0; j < columns; ++j) {
           const std::size_t g = (begin + j) / of.each() - g0;
-          const T* const found = of_channel(sample, begin + j);
+          const wide* const found = of_channel(sample, begin + j);
           const auto inverse = static_cast<double>(found[1]);
           means.at[j] = found[0];
-          const detail::group_factors<T> of_group(inverse, of_sums[g], of_products[g], count);
-          factor.at[j] = detail::factor_of<T>(inverse, weight[begin + j]);
+          const detail::group_factors<wide> of_group(inverse, of_sums[g], of_products[g], count);
+          factor.at[j] = detail::factor_of<wide>(inverse, weight[begin + j]);
           shift.at[j] = of_group.shift;
           slope.at[j] = of_group.slope;
         }
         for (std::size_t row = 0; row < of.pixels; ++row) {
           const std::size_t at = (sample * of.pixels + row) * of.channels + begin;
-          detail::run_elements(
-              set, detail::group_norm_derivative{}, columns, std::array{input_gradient + at},
-              std::array<const T*, 6>{output_gradient + at, input + at, means.at, factor.at, shift.at, slope.at});
+          detail::run_mixed<T>(set, detail::group_norm_derivative{}, columns, detail::written{input_gradient + at},
+                               detail::taken{output_gradient + at, input + at, means.at, factor.at, shift.at, slope.at});
         }
       });
     }
@@ -16153,93 +17295,6 @@ struct normalize_derivative {
 
 CAIRN_KERNELS_END
 
-// cairn/ops/group_norm/narrow.hpp
-
-CAIRN_KERNELS_BEGIN
-
-// 16-bit elements: computed in float, one element at a time, with sums in double. Each result is rounded once, when it is
-// written.
-
-namespace cairn::detail {
-
-// Calls f(place, channel) for all elements of one group of a sample.
-template <class F>
-void for_each_of_group(const channel_groups& of, std::size_t group, F&& f) {
-  const std::size_t sample = group / of.groups, begin = group % of.groups * of.each();
-  for (std::size_t row = 0; row < of.pixels; ++row)
-    for (std::size_t c = begin; c < begin + of.each(); ++c) f((sample * of.pixels + row) * of.channels + c, c);
-}
-
-} // namespace cairn::detail
-
-namespace cairn::ops {
-
-template <detail::narrow_element T>
-void group_norm_forward(cpu::queue& queue, const channel_groups& of, double eps, T* output, accumulated<T>* statistics,
-                        const T* input, const T* weight, const T* bias) {
-  using wide = accumulated<T>;
-  const std::size_t each = of.pixels * of.each();
-  detail::for_each_row(queue, of.samples * of.groups, each, [&](std::size_t group) {
-    double sum = 0, squares = 0;
-    detail::for_each_of_group(of, group, [&](std::size_t at, std::size_t) { sum += static_cast<double>(input[at]); });
-    const double mean = sum / static_cast<double>(each);
-    detail::for_each_of_group(of, group, [&](std::size_t at, std::size_t) {
-      const double distance = static_cast<double>(input[at]) - mean;
-      squares += distance * distance;
-    });
-    const auto found = detail::statistics_from<wide>(mean, squares, static_cast<double>(each), eps);
-    statistics[2 * group] = found.mean;
-    statistics[2 * group + 1] = found.inverse;
-    detail::for_each_of_group(of, group, [&](std::size_t at, std::size_t c) {
-      auto y = static_cast<wide>(input[at]);
-      detail::center_and_scale{}(y, found.mean, found.inverse * static_cast<wide>(weight[c]), static_cast<wide>(bias[c]));
-      output[at] = static_cast<T>(y);
-    });
-  });
-}
-
-template <detail::narrow_element T>
-void group_norm_backward(cpu::queue& queue, const channel_groups& of, T* input_gradient, accumulated<T>* weight_gradient,
-                         accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
-                         const accumulated<T>* statistics, const T* weight) {
-  using wide = accumulated<T>;
-  // The parameters come first: the input gradient may take the place of the output gradient.
-  const bool learns = weight_gradient != nullptr || bias_gradient != nullptr;
-  detail::for_each_row(queue, learns ? of.channels : 0, of.samples * of.pixels, [&](std::size_t c) {
-    double dw = 0, db = 0;
-    for (std::size_t row = 0; row < of.samples * of.pixels; ++row) {
-      const wide* const found = statistics + (row / of.pixels * of.groups + c / of.each()) * 2;
-      const auto dy = static_cast<double>(output_gradient[row * of.channels + c]);
-      const detail::statistics_of_row<wide> of_group{found[0], found[1]};
-      dw += dy * static_cast<double>(of_group.normal(static_cast<wide>(input[row * of.channels + c])));
-      db += dy;
-    }
-    if (weight_gradient != nullptr) weight_gradient[c] = static_cast<wide>(dw);
-    if (bias_gradient != nullptr) bias_gradient[c] = static_cast<wide>(db);
-  });
-  const std::size_t each = of.pixels * of.each();
-  detail::for_each_row(queue, input_gradient == nullptr ? 0 : of.samples * of.groups, each, [&](std::size_t group) {
-    const detail::statistics_of_row<wide> found{statistics[2 * group], statistics[2 * group + 1]};
-    double sum = 0, product = 0;
-    detail::for_each_of_group(of, group, [&](std::size_t at, std::size_t c) {
-      const double weighted = static_cast<double>(output_gradient[at]) * static_cast<double>(weight[c]);
-      sum += weighted;
-      product += weighted * static_cast<double>(found.normal(static_cast<wide>(input[at])));
-    });
-    const detail::normalize_derivative<wide> f{found, static_cast<wide>(sum / static_cast<double>(each)),
-                                               static_cast<wide>(product / static_cast<double>(each))};
-    detail::for_each_of_group(of, group, [&](std::size_t at, std::size_t c) {
-      auto dx = static_cast<wide>(output_gradient[at]);
-      f(dx, static_cast<wide>(input[at]), static_cast<wide>(weight[c]));
-      input_gradient[at] = static_cast<T>(dx);
-    });
-  });
-}
-
-} // namespace cairn::ops
-
-CAIRN_KERNELS_END
-
 // cairn/ops/layer_norm/layer_norm.hpp
 
 namespace cairn::ops {
@@ -16281,28 +17336,70 @@ concept layer_norm_runs_on =
 
 CAIRN_KERNELS_BEGIN
 
+namespace cairn::detail {
+
+// Normalises one row. The result may lie on x. Of 16-bit results the operands may be widened: X is T or accumulated<T>.
+template <class T, class X, class Set>
+statistics_of_row<accumulated<T>> normalize_row(Set set, std::size_t features, double eps, T* y, const X* x, const X* weight,
+                                                const X* bias) {
+  const auto count = static_cast<double>(features);
+  const auto value = [x](std::size_t j) __attribute__((always_inline)) { return static_cast<double>(x[j]); };
+  const double mean = sum_in_lanes(features, value) / count;
+  const double squares = sum_in_lanes(features, [x, mean](std::size_t j) __attribute__((always_inline)) {
+    const double distance = static_cast<double>(x[j]) - mean;
+    return distance * distance;
+  });
+  const normalize<accumulated<T>> f{statistics_from<accumulated<T>>(mean, squares, count, eps)};
+  run_mixed<T>(set, f, features, written{y}, taken{x, weight, bias});
+  return f.of;
+}
+
+// The gradient of one row, which may lie on the output gradient.
+template <class T, class X, class Set>
+void differentiate_row(Set set, std::size_t features, T* dx, const X* dy, const X* x, const X* weight,
+                       const statistics_of_row<accumulated<T>>& of) {
+  using wide = accumulated<T>;
+  const auto count = static_cast<double>(features);
+  const auto weighted = [dy, weight](std::size_t j) __attribute__((always_inline)) {
+    return static_cast<double>(dy[j]) * static_cast<double>(weight[j]);
+  };
+  const double sum = sum_in_lanes(features, weighted);
+  const auto projected = [weighted, x, of](std::size_t j) __attribute__((always_inline)) {
+    return weighted(j) * static_cast<double>(of.normal(static_cast<wide>(x[j])));
+  };
+  const double product = sum_in_lanes(features, projected);
+  const normalize_derivative<wide> f{of, static_cast<wide>(sum / count), static_cast<wide>(product / count)};
+  run_mixed<T>(set, f, features, written{dx}, taken{dy, x, weight});
+}
+
+} // namespace cairn::detail
+
 namespace cairn::ops {
 
 template <class T>
 void layer_norm_forward(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* output,
                         accumulated<T>* statistics, const T* input, const T* weight, const T* bias) {
-  const detail::instruction_set set = detail::widest_for_results<T>();
-  const auto count = static_cast<double>(features);
-  detail::for_each_row(queue, rows, features, [&](std::size_t row) {
-    const T* const x = input + row * features;
-    const auto value = [x](std::size_t j) __attribute__((always_inline)) { return static_cast<double>(x[j]); };
-    const double mean = detail::sum_in_lanes(features, value) / count;
-    const double squares = detail::sum_in_lanes(features, [x, mean](std::size_t j) __attribute__((always_inline)) {
-      const double distance = static_cast<double>(x[j]) - mean;
-      return distance * distance;
-    });
-    const detail::normalize<accumulated<T>> f{detail::statistics_from<accumulated<T>>(mean, squares, count, eps)};
-    if (statistics != nullptr) {
-      statistics[2 * row] = f.of.mean;
-      statistics[2 * row + 1] = f.of.inverse;
-    }
-    detail::run_elements(set, f, features, std::array{output + row * features}, std::array{x, weight, bias});
-  });
+  const detail::set_for_results<T> set = detail::widest_for_results<T>();
+  const auto keep = [&](std::size_t row, const detail::statistics_of_row<accumulated<T>>& of) {
+    if (statistics == nullptr) return;
+    statistics[2 * row] = of.mean;
+    statistics[2 * row + 1] = of.inverse;
+  };
+  detail::for_each_stretch_of_rows(
+      queue, rows, features, [&](std::size_t begin, std::size_t end, [[maybe_unused]] std::span<std::byte> scratch) {
+        if constexpr (detail::is_narrow<T>)
+          if (detail::widened_rows own(scratch); own.fit<T>(3, features)) {
+            const accumulated<T>*const w = own.read(weight, features), *const b = own.read(bias, features);
+            accumulated<T>* const x = own.take<T>(features);
+            for (std::size_t row = begin; row < end; ++row) {
+              detail::widen(x, input + row * features, features);
+              keep(row, detail::normalize_row<T, accumulated<T>>(set, features, eps, output + row * features, x, w, b));
+            }
+            return;
+          }
+        for (std::size_t row = begin; row < end; ++row)
+          keep(row, detail::normalize_row(set, features, eps, output + row * features, input + row * features, weight, bias));
+      });
 }
 
 template <class T>
@@ -16310,7 +17407,7 @@ void layer_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t featur
                          accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
                          const accumulated<T>* statistics, const T* weight) {
   using wide = accumulated<T>;
-  const detail::instruction_set set = detail::widest_for_results<T>();
+  const detail::set_for_results<T> set = detail::widest_for_results<T>();
   const auto of_row = [statistics](std::size_t row) {
     return detail::statistics_of_row<wide>{statistics[2 * row], statistics[2 * row + 1]};
   };
@@ -16332,7 +17429,7 @@ void layer_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t featur
           detail::run_elements(set, f, columns, std::array<T*, 2>{dw.chain, db.chain},
                                std::array<const T*, 4>{dw.chain, db.chain, dy, x});
       }
-      for (auto* const sums : {&dw, &db}) detail::end_chain(set, *sums, columns);
+      for (auto* const sums : {&dw, &db}) detail::end_chain(detail::widest_for_elements(), *sums, columns);
     }
     for (std::size_t j = 0; j < columns; ++j) {
       weight_gradient[begin + j] = static_cast<wide>(dw.total[j]);
@@ -16341,21 +17438,23 @@ void layer_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t featur
   });
   if (input_gradient == nullptr) return;
 
-  const auto count = static_cast<double>(features);
-  detail::for_each_row(queue, rows, features, [&](std::size_t row) {
-    const T *const x = input + row * features, *const dy = output_gradient + row * features;
-    const detail::statistics_of_row<wide> of = of_row(row);
-    const auto weighted = [dy, weight](std::size_t j) __attribute__((always_inline)) {
-      return static_cast<double>(dy[j]) * static_cast<double>(weight[j]);
-    };
-    const double sum = detail::sum_in_lanes(features, weighted);
-    const auto projected = [weighted, x, of](std::size_t j) __attribute__((always_inline)) {
-      return weighted(j) * static_cast<double>(of.normal(static_cast<wide>(x[j])));
-    };
-    const double product = detail::sum_in_lanes(features, projected);
-    const detail::normalize_derivative<wide> f{of, static_cast<wide>(sum / count), static_cast<wide>(product / count)};
-    detail::run_elements(set, f, features, std::array{input_gradient + row * features}, std::array{dy, x, weight});
-  });
+  detail::for_each_stretch_of_rows(
+      queue, rows, features, [&](std::size_t begin, std::size_t end, [[maybe_unused]] std::span<std::byte> scratch) {
+        if constexpr (detail::is_narrow<T>)
+          if (detail::widened_rows own(scratch); own.fit<T>(3, features)) {
+            const wide* const w = own.read(weight, features);
+            wide *const x = own.take<T>(features), *const dy = own.take<T>(features);
+            for (std::size_t row = begin; row < end; ++row) {
+              detail::widen(x, input + row * features, features);
+              detail::widen(dy, output_gradient + row * features, features);
+              detail::differentiate_row<T, wide>(set, features, input_gradient + row * features, dy, x, w, of_row(row));
+            }
+            return;
+          }
+        for (std::size_t row = begin; row < end; ++row)
+          detail::differentiate_row(set, features, input_gradient + row * features, output_gradient + row * features,
+                                    input + row * features, weight, of_row(row));
+      });
 }
 
 } // namespace cairn::ops
@@ -16441,6 +17540,15 @@ void for_each_tap(const window& over, std::size_t output, F&& f) {
   }
 }
 
+// The outputs [begin, end) along an axis of which some tap may read one of the inputs [first, last).
+struct outputs_of_tap {
+  std::size_t begin = 0, end = 0;
+
+  constexpr outputs_of_tap(const window_axis& a, std::size_t first, std::size_t last)
+      : begin(first + a.padding < a.extent() ? 0 : (first + a.padding - a.extent()) / a.stride + 1),
+        end(first < last ? std::min(a.out, (last - 1 + a.padding) / a.stride + 1) : 0) {}
+};
+
 } // namespace cairn::detail
 
 namespace cairn::ops {
@@ -16448,18 +17556,26 @@ namespace cairn::ops {
 template <class T>
 void max_pool2d_forward(cpu::queue& queue, const window& over, std::size_t samples, std::size_t channels, T* output,
                         const T* input) {
+  using wide = accumulated<T>;
+  constexpr std::size_t most = detail::is_narrow<T> ? detail::strip : static_cast<std::size_t>(-1); // channels at a time
   const detail::instruction_set set = detail::widest_for_elements();
   detail::for_each_row(queue, samples * over.outputs(), channels * over.taps(), [&](std::size_t pixel) {
     const T* const image = input + pixel / over.outputs() * over.inputs() * channels;
-    T* const best = output + pixel * channels;
-    bool first = true;
-    detail::for_each_tap(over, pixel % over.outputs(), [&](std::size_t, std::size_t from) {
-      const T* const values = image + from * channels;
-      if (first) std::copy_n(values, channels, best);
-      else detail::run_elements(set, detail::take_greater{}, channels, std::array{best}, std::array<const T*, 2>{best, values});
-      first = false;
-    });
-    if (first) std::fill_n(best, channels, static_cast<T>(-std::numeric_limits<accumulated<T>>::infinity()));
+    for (std::size_t begin = 0, count = 0; begin < channels; begin += count) {
+      count = std::min(most, channels - begin);
+      detail::widened_row<T> greatest;
+      T* const to = output + pixel * channels + begin;
+      wide* const best = greatest.room(to);
+      bool first = true;
+      detail::for_each_tap(over, pixel % over.outputs(), [&](std::size_t, std::size_t from) {
+        const T* const values = image + from * channels + begin;
+        if (first) detail::copy_widened(best, values, count);
+        else detail::run_mixed<T>(set, detail::take_greater{}, count, detail::written{best}, detail::taken{best, values});
+        first = false;
+      });
+      if (first) std::fill_n(best, count, -std::numeric_limits<wide>::infinity());
+      greatest.write(to, count);
+    }
   });
 }
 
@@ -16467,73 +17583,50 @@ void max_pool2d_forward(cpu::queue& queue, const window& over, std::size_t sampl
 template <class T>
 void max_pool2d_backward(cpu::queue& queue, const window& over, std::size_t samples, std::size_t channels, T* input_gradient,
                          const T* output_gradient, const T* input) {
+  using wide = accumulated<T>;
   constexpr std::size_t most = 256; // channels at a time
   const detail::instruction_set set = detail::widest_for_elements();
   const std::size_t cuts = (channels + most - 1) / most;
-  const auto work = [&](std::size_t part) {
+  const auto work = [&](std::size_t part, std::span<std::byte> scratch) {
     const std::size_t begin = part % cuts * most, count = std::min(most, channels - begin);
     const T* const image = input + part / cuts * over.inputs() * channels + begin;
-    T* const sums = input_gradient + part / cuts * over.inputs() * channels + begin;
-    for (std::size_t pixel = 0; pixel < over.inputs(); ++pixel) std::fill_n(sums + pixel * channels, count, T{0});
-    alignas(64) T best[most], place[most];
-    for (std::size_t pixel = 0; pixel < over.outputs(); ++pixel) {
-      bool first = true;
-      detail::for_each_tap(over, pixel, [&](std::size_t tap, std::size_t from) {
-        const T* const values = image + from * channels;
-        if (first) {
-          std::copy_n(values, count, best);
-          std::fill_n(place, count, static_cast<T>(tap));
-        } else
-          detail::run_elements(set, detail::take_place<T>{static_cast<T>(tap)}, count, std::array<T*, 2>{best, place},
-                               std::array<const T*, 3>{best, place, values});
-        first = false;
-      });
-      const T* const gradient = output_gradient + (part / cuts * over.outputs() + pixel) * channels + begin;
-      detail::for_each_tap(over, pixel, [&](std::size_t tap, std::size_t from) {
-        T* const to = sums + from * channels;
-        detail::run_elements(set, detail::add_where_taken<T>{static_cast<T>(tap)}, count, std::array{to},
-                             std::array<const T*, 3>{to, gradient, place});
-      });
-    }
+    T* const gradients = input_gradient + part / cuts * over.inputs() * channels + begin;
+    alignas(64) wide best[most], place[most];
+    detail::widened_row<T, most> read;
+    detail::for_each_input_tile(over, channels, count, gradients, scratch, [&](const detail::input_tile<wide>& tile) {
+      const detail::outputs_of_tap rows(over.y, tile.row_begin, tile.row_end);
+      const detail::outputs_of_tap columns(over.x, tile.column_begin, tile.column_end);
+      for (std::size_t p = rows.begin; p < rows.end; ++p)
+        for (std::size_t q = columns.begin; q < columns.end; ++q) {
+          const std::size_t pixel = p * over.x.out + q;
+          bool first = true;
+          detail::for_each_tap(over, pixel, [&](std::size_t tap, std::size_t from) {
+            const T* const values = image + from * channels;
+            if (first) {
+              detail::copy_widened(&best[0], values, count);
+              std::fill_n(place, count, static_cast<wide>(tap));
+            } else
+              detail::run_mixed<T>(set, detail::take_place<wide>{static_cast<wide>(tap)}, count,
+                                   detail::written{&best[0], &place[0]}, detail::taken{&best[0], &place[0], values});
+            first = false;
+          });
+          const wide* const gradient =
+              read.read(output_gradient + (part / cuts * over.outputs() + pixel) * channels + begin, count);
+          detail::for_each_tap(over, pixel, [&](std::size_t tap, std::size_t from) {
+            if (!tile.has(from / over.x.in, from % over.x.in)) return;
+            wide* const to = tile.at(from / over.x.in, from % over.x.in);
+            detail::run_elements(set, detail::add_where_taken<wide>{static_cast<wide>(tap)}, count, std::array<wide*, 1>{to},
+                                 std::array<const wide*, 3>{to, gradient, place});
+          });
+        }
+    });
   };
-  detail::for_each_row(queue, samples * cuts, over.inputs() * std::min(most, channels), work, detail::element_part);
-}
-
-} // namespace cairn::ops
-
-CAIRN_KERNELS_END
-
-// cairn/ops/max_pool2d/narrow.hpp
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn::ops {
-
-// 16-bit elements: every input searches for the windows in which it is the greatest, so that its sum is made in float and
-// rounded once. Forward only compares, and needs no version for them.
-template <detail::narrow_element T>
-void max_pool2d_backward(cpu::queue& queue, const window& over, std::size_t samples, std::size_t channels, T* input_gradient,
-                         const T* output_gradient, const T* input) {
-  using wide = accumulated<T>;
-  detail::for_each_row(queue, samples * over.inputs(), channels * over.outputs(), [&](std::size_t pixel) {
-    const std::size_t image = pixel / over.inputs();
-    for (std::size_t c = 0; c < channels; ++c) {
-      wide sum = 0;
-      for (std::size_t output = 0; output < over.outputs(); ++output) {
-        bool first = true;
-        wide best = 0;
-        std::size_t place = over.inputs();
-        detail::for_each_tap(over, output, [&](std::size_t, std::size_t from) {
-          const auto value = static_cast<wide>(input[(image * over.inputs() + from) * channels + c]);
-          if (first || detail::is_greater(value, best)) best = value, place = from;
-          first = false;
-        });
-        if (place == pixel % over.inputs())
-          sum += static_cast<wide>(output_gradient[(image * over.outputs() + output) * channels + c]);
-      }
-      input_gradient[pixel * channels + c] = static_cast<T>(sum);
-    }
-  });
+  detail::for_each_stretch_of_rows(
+      queue, samples * cuts, over.inputs() * std::min(most, channels),
+      [&](std::size_t begin, std::size_t end, std::span<std::byte> scratch) {
+        for (std::size_t part = begin; part < end; ++part) work(part, scratch);
+      },
+      detail::element_part);
 }
 
 } // namespace cairn::ops
@@ -16581,7 +17674,7 @@ namespace cairn::ops {
 // Both functions are as elementwise() takes them, with two arguments: the output y, as a float if T has 16 bits, and its target;
 // derivative is that by y. A cpu adds up a term that returns double for floats as it is; a GPU rounds it to T and adds up
 // chains of terms in T, and the chains in double. All arrays have `count` elements; with none the loss is 0. The scale is a
-// number in the device's memory, on devices whose memory the host shares; null: 1.
+// number in the device's memory; null: 1.
 template <class T, class Term, class Derivative>
 void mean_of_terms(detail::queue_without_this_op, double* loss, T* output_gradient, std::size_t count, const T* output,
                    const accumulated<T>* targets, const Term& term, const Derivative& derivative,
@@ -16610,19 +17703,6 @@ share_of_derivative<T, Derivative> over_count(const Derivative& derivative, std:
 template <class Term>
 inline constexpr bool gives_double = std::same_as<std::invoke_result_t<const Term&, float, float>, double>;
 
-// Applies f to 16-bit elements and their targets, in the type of their sums, for a piece that stays in the innermost cache.
-template <narrow_element T, class F>
-void run_with_targets(instruction_set set, const F& f, std::size_t count, accumulated<T>* results, const T* output,
-                      const accumulated<T>* targets) {
-  using wide = accumulated<T>;
-  for (std::size_t i = 0; i < count; ++i) results[i] = static_cast<wide>(output[i]);
-  run_elements(set, f, count, std::array<wide*, 1>{results}, std::array<const wide*, 2>{results, targets});
-}
-template <class T, class F>
-void run_with_targets(instruction_set set, const F& f, std::size_t count, T* results, const T* output, const T* targets) {
-  run_elements(set, f, count, std::array<T*, 1>{results}, std::array{output, targets});
-}
-
 } // namespace cairn::detail
 
 namespace cairn::ops {
@@ -16646,13 +17726,11 @@ void mean_of_terms(cpu::queue& queue, double* loss, T* output_gradient, std::siz
       double part = 0;
       for (std::size_t i = begin; i < end; i += piece) {
         const std::size_t length = std::min(piece, end - i);
-        detail::run_with_targets(set, detail::leaves_result<Term>{term}, length, terms, output + i, targets + i);
+        detail::run_mixed<T>(set, detail::leaves_result<Term>{term}, length, detail::written{&terms[0]},
+                             detail::taken{output + i, targets + i});
         const wide* const own = terms;
-        if constexpr (detail::is_narrow<T>)
-          for (std::size_t j = 0; j < length; ++j) part += static_cast<double>(own[j]);
-        else
-          part += detail::sum_in_lanes(length, [own](std::size_t j)
-                                                   __attribute__((always_inline)) { return static_cast<double>(own[j]); });
+        part += detail::sum_in_lanes(length,
+                                     [own](std::size_t j) __attribute__((always_inline)) { return static_cast<double>(own[j]); });
       }
       return part;
     }
@@ -16664,10 +17742,9 @@ void mean_of_terms(cpu::queue& queue, double* loss, T* output_gradient, std::siz
     detail::elementwise(queue, count, share, std::array{output_gradient}, std::array{output, targets});
   } else {
     queue.parallel_for((count + piece - 1) / piece, [&](std::size_t index, auto) {
-      alignas(64) wide made[piece];
       const std::size_t begin = index * piece, length = std::min(piece, count - begin);
-      detail::run_with_targets(set, share, length, made, output + begin, targets + begin);
-      for (std::size_t j = 0; j < length; ++j) output_gradient[begin + j] = static_cast<T>(made[j]);
+      detail::run_mixed<T>(set, share, length, detail::written{output_gradient + begin},
+                           detail::taken{output + begin, targets + begin});
     });
   }
 }
@@ -16701,7 +17778,8 @@ template <class T>
 void normalized_conv2d_forward(detail::queue_without_this_op, const convolution& how, std::size_t samples, matrix<T> y,
                                std::type_identity_t<accumulated<T>>* statistics, const std::type_identity_t<T>* x,
                                const std::type_identity_t<channel_norm<T>>& norm, const std::type_identity_t<T>* weight,
-                               std::type_identity_t<T>* scales, std::type_identity_t<accumulated<T>>* partial) = delete;
+                               std::type_identity_t<accumulated<T>>* scales,
+                               std::type_identity_t<accumulated<T>>* partial) = delete;
 
 // The gradients that backward computes. Those that are null are not wanted.
 template <class T>
@@ -16717,7 +17795,7 @@ template <class T>
 void normalized_conv2d_backward(detail::queue_without_this_op, const convolution& how, std::size_t samples,
                                 const normalized_conv2d_gradients<T>& gradients, std::type_identity_t<matrix<const T>> y_gradient,
                                 const std::type_identity_t<T>* x, const std::type_identity_t<channel_norm<T>>& norm,
-                                const std::type_identity_t<T>* weight, std::type_identity_t<T>* scales,
+                                const std::type_identity_t<T>* weight, std::type_identity_t<accumulated<T>>* scales,
                                 std::type_identity_t<accumulated<T>>* partial) = delete;
 
 } // namespace cairn::ops
@@ -16728,11 +17806,58 @@ namespace cairn::detail {
 template <class Queue, class T>
 concept normalized_conv2d_runs_on = requires(Queue& queue, std::size_t n, T* y, const T* x, matrix<T> to, matrix<const T> from,
                                              accumulated<T>* sum, const convolution& how, const channel_norm<T>& norm) {
-  normalized_conv2d_forward(queue, how, n, to, sum, x, norm, x, y, sum);
-  normalized_conv2d_backward(queue, how, n, normalized_conv2d_gradients<T>{}, from, x, norm, x, y, sum);
+  normalized_conv2d_forward(queue, how, n, to, sum, x, norm, x, sum, sum);
+  normalized_conv2d_backward(queue, how, n, normalized_conv2d_gradients<T>{}, from, x, norm, x, sum, sum);
 };
 
 } // namespace cairn::detail
+
+// cairn/ops/channel_statistics/reference.hpp
+
+CAIRN_KERNELS_BEGIN
+
+// Follows the formulas, one channel after another, in double, for elements of any type. Results are rounded only at the end.
+namespace cairn::detail {
+
+template <class T>
+void channel_statistics_reference(matrix<const T> x, accumulated<T>* statistics) {
+  using A = accumulated<T>;
+  for (std::size_t c = 0; c < x.columns; ++c) {
+    double mean = 0, squares = 0;
+    for (std::size_t r = 0; r < x.rows; ++r) mean += static_cast<double>(x(r, c)) / static_cast<double>(x.rows);
+    for (std::size_t r = 0; r < x.rows; ++r) {
+      const double distance = static_cast<double>(x(r, c)) - mean;
+      squares += distance * distance;
+    }
+    statistics[2 * c] = static_cast<A>(mean);
+    statistics[2 * c + 1] = static_cast<A>(x.rows == 0 ? 0 : squares / static_cast<double>(x.rows));
+  }
+}
+
+template <class T>
+void channel_statistics_backward_reference(matrix<T> dx, matrix<const T> dy, matrix<const T> x, const accumulated<T>* statistics,
+                                           const accumulated<T>* gradient) {
+  const auto rows = static_cast<double>(x.rows);
+  for (std::size_t r = 0; r < x.rows; ++r)
+    for (std::size_t c = 0; c < x.columns; ++c) {
+      const double distance = static_cast<double>(x(r, c)) - static_cast<double>(statistics[2 * c]);
+      dx(r, c) = static_cast<T>(static_cast<accumulated<T>>((dy.data == nullptr ? 0 : static_cast<double>(dy(r, c))) +
+                                                            static_cast<double>(gradient[2 * c]) / rows +
+                                                            2 * static_cast<double>(gradient[2 * c + 1]) * distance / rows));
+    }
+}
+
+// The norm of one element, before its ReLU.
+template <class T>
+double normalized(const channel_norm<T>& norm, std::size_t c, double x) {
+  const double deviation = std::sqrt(static_cast<double>(norm.variance[norm.step * c]) + norm.eps);
+  return (x - static_cast<double>(norm.mean[norm.step * c])) / deviation * static_cast<double>(norm.weight[c]) +
+         static_cast<double>(norm.bias[c]);
+}
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
 
 // cairn/ops/normalized_conv2d/reference.hpp
 
@@ -16839,11 +17964,48 @@ void for_each_stretch_of_images(cpu::queue& queue, std::size_t samples, std::siz
   });
 }
 
+// Whether it has tiles, or no results: not if the channels of the pixels that one result is computed from do not fit into the
+// scratch.
+template <class T, class C>
+bool can_gather(const gathering<T, C>& all) {
+  return tiles_of(all, 1).columns > 0 || all.is_empty();
+}
 // Runs all tiles of a gathering in the calling thread.
-template <class T>
-void gather_here(const gathering<T>& all, std::span<std::byte> scratch) {
+template <class T, class C>
+void gather_here(const gathering<T, C>& all, std::span<std::byte> scratch) {
   const gather_tiles tiles = tiles_of(all, all.samples);
   gather_for(widest_instruction_set(), all, tiles, 0, tiles.count(all.samples), scratch);
+}
+
+// The backward of the norm and its ReLU for some columns of a stretch, as norm_backward_tile: from the gradient of what the
+// convolution read, which dx may overwrite. `partial` receives the two sums of each column.
+template <class T>
+void norm_backward_stretch(matrix<T> dx, matrix<accumulated<T>> gradient, matrix<const T> x,
+                           const channel_scales<accumulated<T>>& by, accumulated<T>* partial) {
+  using wide = accumulated<T>;
+  two_chains<wide> sums;
+  if constexpr (!is_narrow<T>) {
+    run_tile(norm_backward_tile<T, false, false>{dx, gradient, x, {}, by, &sums});
+  } else { // whole chains at a time
+    constexpr std::size_t room = sum_chain * most_summed_columns;
+    alignas(64) wide own[room];
+    const std::size_t most = room / x.columns / sum_chain * sum_chain;
+    for (std::size_t row = 0; row < x.rows; row += most) {
+      const std::size_t rows = std::min(most, x.rows - row);
+      const auto some = [&](auto m) {
+        m.data += row * m.stride;
+        m.rows = rows;
+        return m;
+      };
+      const matrix<wide> here = some(gradient);
+      run_tile(norm_backward_tile<wide, false, false>{here, here, widened(some(x), own), {}, by, &sums});
+      if (dx.data != nullptr) round_rows<T>(some(dx), here);
+    }
+  }
+  for (std::size_t j = 0; j < x.columns; ++j) {
+    partial[2 * j] = static_cast<wide>(sums.first[j]);
+    partial[2 * j + 1] = static_cast<wide>(sums.second[j]);
+  }
 }
 
 } // namespace cairn::detail
@@ -16854,9 +18016,11 @@ template <class T>
 void normalized_conv2d_forward(cpu::queue& queue, const convolution& how, std::size_t samples, matrix<T> y,
                                std::type_identity_t<accumulated<T>>* statistics, const std::type_identity_t<T>* x,
                                const std::type_identity_t<channel_norm<T>>& norm, const std::type_identity_t<T>* weight,
-                               std::type_identity_t<T>* scales, std::type_identity_t<accumulated<T>>* partial) {
+                               std::type_identity_t<accumulated<T>>* scales, std::type_identity_t<accumulated<T>>* partial) {
   const std::size_t from = how.over.inputs(), to = how.over.outputs(), out = how.out_channels;
-  const detail::channel_scales<T> of_x(scales, how.in_channels, norm);
+  if (!detail::can_gather(detail::gathering_of_outputs<T>(how, 1, y, x, weight, {})))
+    return detail::normalized_conv2d_forward_reference<T>(how, samples, y, statistics, x, norm, weight);
+  const detail::channel_scales<accumulated<T>> of_x(scales, how.in_channels, norm);
   detail::for_each_stretch_of_images(
       queue, samples, from, [&](std::size_t first, std::size_t count, std::size_t stretch, std::span<std::byte> scratch) {
         const matrix<T> here{y.data + first * to * y.stride, count * to, out, y.stride};
@@ -16875,46 +18039,57 @@ template <class T>
 void normalized_conv2d_backward(cpu::queue& queue, const convolution& how, std::size_t samples,
                                 const normalized_conv2d_gradients<T>& gradients, std::type_identity_t<matrix<const T>> y_gradient,
                                 const std::type_identity_t<T>* x, const std::type_identity_t<channel_norm<T>>& norm,
-                                const std::type_identity_t<T>* weight, std::type_identity_t<T>* scales,
+                                const std::type_identity_t<T>* weight, std::type_identity_t<accumulated<T>>* scales,
                                 std::type_identity_t<accumulated<T>>* partial) {
   using A = accumulated<T>;
   const std::size_t from = how.over.inputs(), to = how.over.outputs(), in = how.in_channels;
-  const detail::channel_scales<T> of_x(scales, in, norm);
-  if (gradients.weight != nullptr)
-    detail::sum_weights_on(queue, detail::widest_instruction_set(), how, samples, gradients.weight, y_gradient, x, of_x);
+  const detail::channel_scales<accumulated<T>> of_x(scales, in, norm);
+  if (gradients.weight != nullptr &&
+      !detail::sum_weights_on(queue, detail::widest_instruction_set(), how, samples, gradients.weight, y_gradient, x, of_x)) {
+    normalized_conv2d_gradients<T> of_weight;
+    of_weight.weight = gradients.weight;
+    detail::normalized_conv2d_backward_reference<T>(how, samples, of_weight, y_gradient, x, norm, weight);
+  }
   if (gradients.x == nullptr && gradients.statistics == nullptr && gradients.norm_weight == nullptr &&
       gradients.norm_bias == nullptr)
     return;
-  // If the gradient of x is not wanted, it is made in the scratch, a stretch at a time. A map too wide for that takes the slow
-  // reference.
-  constexpr std::size_t packed = detail::gather_room<T>::whole;
-  if (gradients.x == nullptr && packed + detail::images_of_stretch(from) * from * in > cpu::queue::scratch_bytes / sizeof(T)) {
+  // The gradient of what the convolution reads is made where that of x will be. If that is not wanted, or has 16-bit elements, it
+  // is made in the scratch, a stretch at a time; for 16-bit elements, as many columns of it as there is room for. Maps of more
+  // pixels or channels than fit there take the slow reference.
+  const bool in_place = !detail::is_narrow<T> && gradients.x != nullptr;
+  constexpr std::size_t packed = detail::gather_room<A>::whole + (detail::is_narrow<T> ? detail::gather_room<A>::carry : 0);
+  const std::size_t room =
+      (cpu::queue::scratch_bytes / sizeof(A) - packed) / std::max<std::size_t>(1, detail::images_of_stretch(from) * from);
+  constexpr std::size_t few = 16;
+  const std::size_t together = in_place || room >= in ? in : detail::is_narrow<T> ? room / few * few : 0;
+  const matrix<A> unwritten{nullptr, from, in};
+  if (together == 0 || !detail::can_gather(detail::gathering_of_inputs<T>(how, 1, unwritten, y_gradient, weight, {}, 0, 0))) {
     normalized_conv2d_gradients<T> sums = gradients;
     sums.weight = nullptr;
     return detail::normalized_conv2d_backward_reference<T>(how, samples, sums, y_gradient, x, norm, weight);
   }
   detail::for_each_stretch_of_images(
       queue, samples, from, [&](std::size_t first, std::size_t count, std::size_t stretch, std::span<std::byte> scratch) {
-        T* const made = gradients.x != nullptr ? gradients.x + first * from * in : reinterpret_cast<T*>(scratch.data()) + packed;
-        const matrix<T> dx{made, count * from, in};
+        const std::size_t rows = count * from;
         const matrix<const T> dy{y_gradient.data + first * to * y_gradient.stride, count * to, how.out_channels,
                                  y_gradient.stride};
-        detail::gather_here(detail::gathering_of_inputs<T>(how, count, dx, dy, weight, {}, 0, 0), scratch);
-        const matrix<const T> own{x + first * from * in, count * from, in};
-        A* const sums = partial + 2 * in * stretch;
-        for (std::size_t begin = 0; begin < in; begin += detail::most_summed_columns) {
-          const std::size_t columns = std::min(detail::most_summed_columns, in - begin);
-          detail::two_chains<T> of_stretch;
-          const auto at = [&](auto m) {
-            m.data += begin;
-            m.columns = columns;
-            return m;
-          };
-          detail::run_tile(
-              detail::norm_backward_tile<T, false, false>{at(dx), at(dx), at(own), {}, of_x.from(begin), &of_stretch});
-          for (std::size_t j = 0; j < columns; ++j) {
-            sums[2 * (begin + j)] = static_cast<A>(of_stretch.first[j]);
-            sums[2 * (begin + j) + 1] = static_cast<A>(of_stretch.second[j]);
+        T* const dx = gradients.x == nullptr ? nullptr : gradients.x + first * from * in;
+        for (std::size_t begin = 0; begin < in; begin += together) {
+          const std::size_t wide = std::min(together, in - begin);
+          matrix<A> made{reinterpret_cast<A*>(scratch.data()) + packed, rows, wide};
+          if constexpr (!detail::is_narrow<T>)
+            if (in_place) made = {dx, rows, in};
+          auto all = detail::gathering_of_inputs<T>(how, count, made, dy, weight, {}, 0, 0);
+          all.weight += begin;
+          all.columns = wide;
+          detail::gather_here(all, scratch);
+          for (std::size_t at = 0; at < wide; at += detail::most_summed_columns) {
+            const std::size_t columns = std::min(detail::most_summed_columns, wide - at), column = begin + at;
+            const matrix<A> of_columns{made.data + at, rows, columns, made.stride};
+            matrix<T> result{dx == nullptr ? nullptr : dx + column, rows, columns, in};
+            if constexpr (!detail::is_narrow<T>) result = of_columns;
+            detail::norm_backward_stretch<T>(result, of_columns, {x + first * from * in + column, rows, columns, in},
+                                             of_x.from(column), partial + 2 * (in * stretch + column));
           }
         }
       });
@@ -16927,33 +18102,6 @@ void normalized_conv2d_backward(cpu::queue& queue, const convolution& how, std::
     }
     detail::norm_gradients(sum, products, norm, c, gradients.norm_weight, gradients.norm_bias, gradients.statistics);
   }
-}
-
-} // namespace cairn::ops
-
-CAIRN_KERNELS_END
-
-// cairn/ops/normalized_conv2d/narrow.hpp
-
-CAIRN_KERNELS_BEGIN
-
-// 16-bit elements: computed in double by the reference.
-namespace cairn::ops {
-
-template <detail::narrow_element T>
-void normalized_conv2d_forward(cpu::queue&, const convolution& how, std::size_t samples, matrix<T> y,
-                               std::type_identity_t<accumulated<T>>* statistics, const std::type_identity_t<T>* x,
-                               const std::type_identity_t<channel_norm<T>>& norm, const std::type_identity_t<T>* weight,
-                               std::type_identity_t<T>*, std::type_identity_t<accumulated<T>>*) {
-  detail::normalized_conv2d_forward_reference(how, samples, y, statistics, x, norm, weight);
-}
-template <detail::narrow_element T>
-void normalized_conv2d_backward(cpu::queue&, const convolution& how, std::size_t samples,
-                                const normalized_conv2d_gradients<T>& gradients, std::type_identity_t<matrix<const T>> y_gradient,
-                                const std::type_identity_t<T>* x, const std::type_identity_t<channel_norm<T>>& norm,
-                                const std::type_identity_t<T>* weight, std::type_identity_t<T>*,
-                                std::type_identity_t<accumulated<T>>*) {
-  detail::normalized_conv2d_backward_reference(how, samples, gradients, y_gradient, x, norm, weight);
 }
 
 } // namespace cairn::ops
@@ -16980,17 +18128,17 @@ constexpr std::size_t norm_tiles(std::size_t rows) { return (rows + norm_tile_ro
 
 namespace cairn::ops {
 
-// The memory that a call needs in addition, in elements.
+// The memory that a call needs in addition, in elements of accumulated<T>.
 struct normalized_product_room {
-  std::size_t weight = 0, scales = 0, partial = 0; // partial: of accumulated<T>
+  std::size_t weight = 0, scales = 0, partial = 0;
 };
 constexpr normalized_product_room room_of_normalized_product(std::size_t rows, std::size_t in, std::size_t out) {
   return {in * out, 3 * (in > out ? in : out), 2 * out * detail::norm_tiles(rows)};
 }
 template <class T>
 struct normalized_product_memory {
-  T* weight = nullptr;
-  T* scales = nullptr;
+  accumulated<T>* weight = nullptr;
+  accumulated<T>* scales = nullptr;
   accumulated<T>* partial = nullptr;
 };
 
@@ -17019,7 +18167,7 @@ void normalized_product_backward(detail::queue_without_this_op, const normalized
                                  const std::type_identity_t<accumulated<T>>* h_statistics,
                                  const std::type_identity_t<accumulated<T>>* h_statistics_gradient,
                                  std::type_identity_t<matrix<const T>> x, const std::type_identity_t<channel_norm<T>>& norm,
-                                 const std::type_identity_t<T>* weight, std::type_identity_t<T>* scales) = delete;
+                                 const std::type_identity_t<T>* weight, std::type_identity_t<accumulated<T>>* scales) = delete;
 
 } // namespace cairn::ops
 
@@ -17030,149 +18178,10 @@ template <class Queue, class T>
 concept normalized_product_runs_on = requires(Queue& queue, T* y, const T* x, matrix<T> to, matrix<const T> from,
                                               accumulated<T>* sum, const accumulated<T>* sums, const channel_norm<T>& norm) {
   normalized_product_forward(queue, to, sum, from, norm, x, normalized_product_memory<T>{});
-  normalized_product_backward(queue, normalized_product_gradients<T>{}, from, from, sums, sums, from, norm, x, y);
+  normalized_product_backward(queue, normalized_product_gradients<T>{}, from, from, sums, sums, from, norm, x, sum);
 };
 
 } // namespace cairn::detail
-
-// cairn/ops/normalized_product/cpu.hpp
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn::detail {
-
-// The first part of a thread's scratch, where products pack. Tiles follow it.
-inline constexpr std::size_t product_scratch = 1_MiB;
-
-template <class T>
-constexpr std::size_t padded_columns(std::size_t columns) {
-  constexpr std::size_t line = 64 / sizeof(T);
-  return (columns + line - 1) / line * line;
-}
-
-// One product by the calling thread.
-template <class T>
-void multiply_here(matrix<T> c, matrix<const T> a, matrix<const T> b, transpose form, const epilogue<T>& then,
-                   std::span<std::byte> scratch) {
-  const product<T> whole(c, a, b, form, then);
-  multiply_for(widest_instruction_set(), whole, rectangle{0, whole.size.m, 0, whole.size.n}, scratch.first(product_scratch));
-}
-
-// Rows [begin, begin + rows) and columns [from, from + columns) of a matrix.
-template <class M>
-M part_of(M m, std::size_t begin, std::size_t rows, std::size_t from, std::size_t columns) {
-  if (m.data != nullptr) m.data += begin * m.stride + from;
-  m.rows = rows;
-  m.columns = columns;
-  return m;
-}
-
-} // namespace cairn::detail
-
-namespace cairn::ops {
-
-template <class T>
-void normalized_product_forward(cpu::queue& queue, matrix<T> h, std::type_identity_t<accumulated<T>>* statistics,
-                                std::type_identity_t<matrix<const T>> x, const std::type_identity_t<channel_norm<T>>& norm,
-                                const std::type_identity_t<T>* weight,
-                                const std::type_identity_t<normalized_product_memory<T>>& memory) {
-  const std::size_t in = x.columns, out = h.columns;
-  const detail::channel_scales<T> scales(memory.scales, in, norm);
-  // Transposed once for all tiles, to the layout that the kernels read directly.
-  for (std::size_t c = 0; c < in; ++c)
-    for (std::size_t o = 0; o < out; ++o) memory.weight[c * out + o] = weight[o * in + c];
-
-  const std::size_t stride = detail::padded_columns<T>(in);
-  const std::size_t room = (cpu::queue::scratch_bytes - detail::product_scratch) / sizeof(T);
-  const std::size_t fit = std::clamp<std::size_t>(room / stride, 1, detail::norm_tile_rows);
-  queue.parallel_for(detail::norm_tiles(h.rows), [&](std::size_t tile, std::span<std::byte> scratch) {
-    const std::size_t first = tile * detail::norm_tile_rows, rows = std::min(detail::norm_tile_rows, h.rows - first);
-    T* const tiles = reinterpret_cast<T*>(scratch.data() + detail::product_scratch);
-    for (std::size_t r = 0; r < rows; r += fit) {
-      const std::size_t count = std::min(fit, rows - r);
-      const matrix<T> y{tiles, count, in, stride};
-      detail::run_tile(detail::normalize_tile<T>{y, detail::part_of(x, first + r, count, 0, in), scales});
-      detail::multiply_here<T>(detail::part_of(h, first + r, count, 0, out), y, {memory.weight, in, out}, transpose::none, {},
-                               scratch); // (rows, out) = (rows, in) x (in, out)
-    }
-    if (statistics != nullptr)
-      detail::tile_statistics<T>(detail::part_of(h, first, rows, 0, out), memory.partial + 2 * out * tile);
-  });
-  if (statistics != nullptr)
-    detail::combine_statistics(memory.partial, detail::norm_tiles(h.rows), detail::norm_tile_rows, h.rows, out, statistics);
-}
-
-// The work is divided by columns of x, which are independent of each other: every sum is made by one thread, in the order of
-// the rows.
-template <class T>
-void normalized_product_backward(cpu::queue& queue, const normalized_product_gradients<T>& gradients,
-                                 std::type_identity_t<matrix<const T>> h_gradient, std::type_identity_t<matrix<const T>> h,
-                                 const std::type_identity_t<accumulated<T>>* h_statistics,
-                                 const std::type_identity_t<accumulated<T>>* h_statistics_gradient,
-                                 std::type_identity_t<matrix<const T>> x, const std::type_identity_t<channel_norm<T>>& norm,
-                                 const std::type_identity_t<T>* weight, std::type_identity_t<T>* scales) {
-  const std::size_t in = x.columns, out = h.columns, rows = x.rows;
-  const detail::channel_scales<T> of_x(scales, in, norm);
-  T *const mean = scales + 3 * in, *const first = mean + out, *const second = first + out;
-  const auto count = static_cast<double>(rows);
-  for (std::size_t o = 0; h_statistics_gradient != nullptr && o < out; ++o) {
-    mean[o] = static_cast<T>(h_statistics[2 * o]);
-    first[o] = static_cast<T>(static_cast<double>(h_statistics_gradient[2 * o]) / count);
-    second[o] = static_cast<T>(2 * static_cast<double>(h_statistics_gradient[2 * o + 1]) / count);
-  }
-  const bool wants_x = gradients.x.data != nullptr || gradients.statistics != nullptr || gradients.norm_weight != nullptr ||
-                       gradients.norm_bias != nullptr;
-  constexpr std::size_t grain = 48;
-  const std::size_t strips = std::min(queue.threads(), (in + grain - 1) / grain);
-  const std::size_t fewest = (in + detail::most_summed_columns - 1) / detail::most_summed_columns; // sums lie on the stack
-  const std::size_t wanted = std::max<std::size_t>({1, strips, fewest});
-  const std::size_t width =
-      std::min(((in + wanted - 1) / wanted + grain - 1) / grain * grain, detail::most_summed_columns / 16 * 16);
-  const std::size_t stride = detail::padded_columns<T>(width), h_stride = detail::padded_columns<T>(out);
-  const std::size_t room = (cpu::queue::scratch_bytes - detail::product_scratch) / sizeof(T);
-  const std::size_t fit = std::clamp<std::size_t>(room / (2 * stride + h_stride), 1, detail::norm_tile_rows);
-  queue.parallel_for((in + width - 1) / width, [&](std::size_t part, std::span<std::byte> scratch) {
-    const std::size_t from = part * width, columns = std::min(width, in - from);
-    T* const tiles = reinterpret_cast<T*>(scratch.data() + detail::product_scratch);
-    detail::two_chains<T> sums;
-    for (std::size_t r = 0; r < rows; r += fit) {
-      const std::size_t here = std::min(fit, rows - r);
-      matrix<const T> dh = detail::part_of(h_gradient, r, here, 0, out);
-      if (h_statistics_gradient != nullptr) {
-        const matrix<T> whole{tiles + 2 * fit * stride, here, out, h_stride};
-        detail::run_tile(detail::add_linear_tile<T>{whole, dh, detail::part_of(h, r, here, 0, out), mean, first, second});
-        dh = whole;
-      }
-      const matrix<const T> of_tile = detail::part_of(x, r, here, from, columns);
-      const matrix<T> y{tiles, here, columns, stride};
-      detail::run_tile(detail::normalize_tile<T>{y, of_tile, of_x.from(from)});
-      if (gradients.weight != nullptr) {
-        const matrix<T> dw{gradients.weight + from, out, columns, in};
-        epilogue<T> then{};
-        if (r > 0) then.addend = dw;
-        detail::multiply_here<T>(dw, dh, y, transpose::first, then, scratch); // (out, in) = (rows, out)^T x (rows, in)
-      }
-      if (!wants_x) continue;
-      const matrix<T> dy{tiles + fit * stride, here, columns, stride};
-      epilogue<T> then{};
-      then.mask = y;
-      detail::multiply_here<T>(dy, dh, {weight + from, out, columns, in}, transpose::none, then,
-                               scratch); // (rows, in) = (rows, out) x (out, in)
-      const matrix<T> dx = detail::part_of(gradients.x, r, here, from, columns);
-      const matrix<const T> addend = detail::part_of(gradients.addend, r, here, from, columns);
-      if (addend.data != nullptr)
-        detail::run_tile(detail::norm_backward_tile<T, true, true>{dx, dy, of_tile, addend, of_x.from(from), &sums});
-      else detail::run_tile(detail::norm_backward_tile<T, true, false>{dx, dy, of_tile, {}, of_x.from(from), &sums});
-    }
-    for (std::size_t j = 0; wants_x && j < columns; ++j)
-      detail::norm_gradients(sums.first[j], sums.second[j], norm, from + j, gradients.norm_weight, gradients.norm_bias,
-                             gradients.statistics);
-  });
-}
-
-} // namespace cairn::ops
-
-CAIRN_KERNELS_END
 
 // cairn/ops/normalized_product/reference.hpp
 
@@ -17241,28 +18250,196 @@ void normalized_product_backward_reference(const normalized_product_gradients<T>
 
 CAIRN_KERNELS_END
 
-// cairn/ops/normalized_product/narrow.hpp
+// cairn/ops/normalized_product/cpu.hpp
 
 CAIRN_KERNELS_BEGIN
 
-// 16-bit elements: computed in double by the reference.
+namespace cairn::detail {
+
+// The first part of a thread's scratch, where products pack. Tiles follow it.
+inline constexpr std::size_t product_scratch = 1_MiB;
+
+template <class T>
+constexpr std::size_t padded_columns(std::size_t columns) {
+  constexpr std::size_t line = 64 / sizeof(T);
+  return (columns + line - 1) / line * line;
+}
+
+// One product by the calling thread.
+template <class T>
+void multiply_here(matrix<T> c, matrix<const T> a, matrix<const T> b, transpose form, const epilogue<T>& then,
+                   std::span<std::byte> scratch) {
+  const product<T> whole(c, a, b, form, then);
+  multiply_for(widest_instruction_set(), whole, rectangle{0, whole.size.m, 0, whole.size.n}, scratch.first(product_scratch));
+}
+
+// Rows [begin, begin + rows) and columns [from, from + columns) of a matrix.
+template <class M>
+M part_of(M m, std::size_t begin, std::size_t rows, std::size_t from, std::size_t columns) {
+  if (m.data != nullptr) m.data += begin * m.stride + from;
+  m.rows = rows;
+  m.columns = columns;
+  return m;
+}
+
+// The tiles of backward: the columns of x of a part, the rows of a tile, and how far apart its rows lie. Sums over rows are added
+// up tile by tile, so the number of rows depends on the extents alone.
+template <class T>
+struct tiles_of_backward {
+  static constexpr std::size_t grain = 48;
+  static constexpr std::size_t room = (cpu::queue::scratch_bytes - product_scratch) / sizeof(accumulated<T>);
+
+  std::size_t out, width, rows = 0, stride = 0, h_stride = 0;
+
+  tiles_of_backward(std::size_t in, std::size_t out_, std::size_t threads) : out(out_) {
+    const std::size_t strips = std::min(threads, (in + grain - 1) / grain);
+    const std::size_t fewest = (in + most_summed_columns - 1) / most_summed_columns; // sums lie on the stack
+    const std::size_t wanted = std::max<std::size_t>({1, strips, fewest});
+    width = std::min(((in + wanted - 1) / wanted + grain - 1) / grain * grain, most_summed_columns / 16 * 16);
+    set_rows();
+    while (is_narrow<T> && rows < norm_tile_rows && width > grain) width = (width / 2 + grain - 1) / grain * grain, set_rows();
+  }
+  // Always, unless elements have 16 bits and there are very many columns.
+  bool fit() const { return rows > 0; }
+  std::size_t weights() const {
+    return is_narrow<T> ? align_up(out * width * sizeof(accumulated<T>)) / sizeof(accumulated<T>) : 0;
+  }
+
+private:
+  void set_rows() {
+    stride = padded_columns<accumulated<T>>(width);
+    h_stride = is_narrow<T> ? out : padded_columns<accumulated<T>>(out);
+    const std::size_t of_row = is_narrow<T> ? 3 * stride + 2 * h_stride : 2 * stride + h_stride;
+    const std::size_t fit = weights() < room ? (room - weights()) / of_row : 0;
+    rows = std::min(is_narrow<T> ? fit : std::max<std::size_t>(1, fit), norm_tile_rows);
+  }
+};
+// Where a part has them; the last three are for elements of 16 bits.
+template <class T>
+struct memory_of_backward {
+  accumulated<T>*y, *dy, *dh, *h, *x, *weight;
+
+  memory_of_backward(const tiles_of_backward<T>& of, accumulated<T>* room)
+      : y(room + of.weights()), dy(y + of.rows * of.stride), dh(dy + of.rows * of.stride), h(dh + of.rows * of.h_stride),
+        x(h + of.rows * of.h_stride), weight(room) {}
+};
+
+} // namespace cairn::detail
+
 namespace cairn::ops {
 
-template <detail::narrow_element T>
-void normalized_product_forward(cpu::queue&, matrix<T> h, std::type_identity_t<accumulated<T>>* statistics,
+template <class T>
+void normalized_product_forward(cpu::queue& queue, matrix<T> h, std::type_identity_t<accumulated<T>>* statistics,
                                 std::type_identity_t<matrix<const T>> x, const std::type_identity_t<channel_norm<T>>& norm,
                                 const std::type_identity_t<T>* weight,
-                                const std::type_identity_t<normalized_product_memory<T>>&) {
-  detail::normalized_product_forward_reference(h, statistics, x, norm, weight);
+                                const std::type_identity_t<normalized_product_memory<T>>& memory) {
+  using wide = accumulated<T>;
+  const std::size_t in = x.columns, out = h.columns;
+  const detail::channel_scales<wide> scales(memory.scales, in, norm);
+  // Transposed once for all tiles, to the layout that the kernels read directly.
+  for (std::size_t c = 0; c < in; ++c)
+    for (std::size_t o = 0; o < out; ++o) memory.weight[c * out + o] = static_cast<wide>(weight[o * in + c]);
+
+  const std::size_t stride = detail::padded_columns<wide>(in), made = detail::is_narrow<T> ? out : 0; // rounded when complete
+  const std::size_t room = (cpu::queue::scratch_bytes - detail::product_scratch) / sizeof(wide);
+  const std::size_t fit = std::clamp<std::size_t>(room / (stride + made), 1, detail::norm_tile_rows);
+  queue.parallel_for(detail::norm_tiles(h.rows), [&](std::size_t tile, std::span<std::byte> scratch) {
+    const std::size_t first = tile * detail::norm_tile_rows, rows = std::min(detail::norm_tile_rows, h.rows - first);
+    auto* const tiles = reinterpret_cast<wide*>(scratch.data() + detail::product_scratch);
+    for (std::size_t r = 0; r < rows; r += fit) {
+      const std::size_t count = std::min(fit, rows - r);
+      const matrix<wide> y{tiles, count, in, stride};
+      detail::normalize_rows<T>(y, detail::part_of(x, first + r, count, 0, in), scales);
+      const matrix<T> of_tile = detail::part_of(h, first + r, count, 0, out);
+      const auto multiply = [&](const matrix<wide>& to) { // (rows, out) = (rows, in) x (in, out)
+        detail::multiply_here<wide>(to, y, {memory.weight, in, out}, transpose::none, {}, scratch);
+      };
+      if constexpr (!detail::is_narrow<T>) {
+        multiply(of_tile);
+      } else {
+        multiply({tiles + fit * stride, count, out});
+        detail::round_rows<T>(of_tile, {tiles + fit * stride, count, out});
+      }
+    }
+    if (statistics != nullptr)
+      detail::tile_statistics<T>(detail::part_of(h, first, rows, 0, out), memory.partial + 2 * out * tile);
+  });
+  if (statistics != nullptr)
+    detail::combine_statistics(memory.partial, detail::norm_tiles(h.rows), detail::norm_tile_rows, h.rows, out, statistics);
 }
-template <detail::narrow_element T>
-void normalized_product_backward(cpu::queue&, const normalized_product_gradients<T>& gradients,
+
+// The work is divided by columns of x, which are independent of each other: every sum is made by one thread, in the order of
+// the rows. Elements of 16 bits are widened tile by tile, and the weights of a part once; only the gradient of x is rounded.
+template <class T>
+void normalized_product_backward(cpu::queue& queue, const normalized_product_gradients<T>& gradients,
                                  std::type_identity_t<matrix<const T>> h_gradient, std::type_identity_t<matrix<const T>> h,
                                  const std::type_identity_t<accumulated<T>>* h_statistics,
                                  const std::type_identity_t<accumulated<T>>* h_statistics_gradient,
                                  std::type_identity_t<matrix<const T>> x, const std::type_identity_t<channel_norm<T>>& norm,
-                                 const std::type_identity_t<T>* weight, std::type_identity_t<T>*) {
-  detail::normalized_product_backward_reference(gradients, h_gradient, h, h_statistics, h_statistics_gradient, x, norm, weight);
+                                 const std::type_identity_t<T>* weight, std::type_identity_t<accumulated<T>>* scales) {
+  using wide = accumulated<T>;
+  const std::size_t in = x.columns, out = h.columns, rows = x.rows;
+  const detail::channel_scales<wide> of_x(scales, in, norm);
+  wide *const mean = scales + 3 * in, *const first = mean + out, *const second = first + out;
+  const auto count = static_cast<double>(rows);
+  for (std::size_t o = 0; h_statistics_gradient != nullptr && o < out; ++o) {
+    mean[o] = h_statistics[2 * o];
+    first[o] = static_cast<wide>(static_cast<double>(h_statistics_gradient[2 * o]) / count);
+    second[o] = static_cast<wide>(2 * static_cast<double>(h_statistics_gradient[2 * o + 1]) / count);
+  }
+  const bool wants_x = gradients.x.data != nullptr || gradients.statistics != nullptr || gradients.norm_weight != nullptr ||
+                       gradients.norm_bias != nullptr;
+  const detail::tiles_of_backward<T> tiles(in, out, queue.threads());
+  if constexpr (detail::is_narrow<T>)
+    if (!tiles.fit())
+      return detail::normalized_product_backward_reference<T>(gradients, h_gradient, h, h_statistics, h_statistics_gradient, x,
+                                                              norm, weight);
+  const std::size_t width = tiles.width, fit = tiles.rows, stride = tiles.stride;
+  queue.parallel_for((in + width - 1) / width, [&](std::size_t part, std::span<std::byte> scratch) {
+    const std::size_t from = part * width, columns = std::min(width, in - from);
+    const detail::memory_of_backward<T> at(tiles, reinterpret_cast<wide*>(scratch.data() + detail::product_scratch));
+    const matrix<const wide> w =
+        detail::widened(detail::part_of(matrix<const T>{weight, out, in}, 0, out, from, columns), at.weight);
+    detail::two_chains<wide> sums;
+    for (std::size_t r = 0; r < rows; r += fit) {
+      const std::size_t here = std::min(fit, rows - r);
+      matrix<const wide> dh = detail::widened(detail::part_of(h_gradient, r, here, 0, out), at.dh);
+      if (h_statistics_gradient != nullptr) {
+        const matrix<wide> whole{at.dh, here, out, tiles.h_stride};
+        detail::run_tile(detail::add_linear_tile<wide>{whole, dh, detail::widened(detail::part_of(h, r, here, 0, out), at.h),
+                                                       mean, first, second});
+        dh = whole;
+      }
+      const matrix<const wide> of_tile = detail::widened(detail::part_of(x, r, here, from, columns), at.x);
+      const matrix<wide> y{at.y, here, columns, stride};
+      detail::run_tile(detail::normalize_tile<wide>{y, of_tile, of_x.from(from)});
+      if (gradients.weight != nullptr) {
+        const matrix<wide> dw{gradients.weight + from, out, columns, in};
+        epilogue<wide> then{};
+        if (r > 0) then.addend = dw;
+        detail::multiply_here<wide>(dw, dh, y, transpose::first, then, scratch); // (out, in) = (rows, out)^T x (rows, in)
+      }
+      if (!wants_x) continue;
+      const matrix<wide> dy{at.dy, here, columns, stride};
+      epilogue<wide> then{};
+      then.mask = y;
+      detail::multiply_here<wide>(dy, dh, w, transpose::none, then, scratch); // (rows, in) = (rows, out) x (out, in)
+      const matrix<T> result = detail::part_of(gradients.x, r, here, from, columns);
+      const matrix<const T> before = detail::part_of(gradients.addend, r, here, from, columns);
+      matrix<wide> dx{};
+      if constexpr (!detail::is_narrow<T>) dx = result;
+      else if (result.data != nullptr) dx = {at.dy, here, columns, stride};
+      if (before.data != nullptr)
+        detail::run_tile(
+            detail::norm_backward_tile<wide, true, true>{dx, dy, of_tile, detail::widened(before, at.y), of_x.from(from), &sums});
+      else detail::run_tile(detail::norm_backward_tile<wide, true, false>{dx, dy, of_tile, {}, of_x.from(from), &sums});
+      if constexpr (detail::is_narrow<T>)
+        if (result.data != nullptr) detail::round_rows<T>(result, dx);
+    }
+    for (std::size_t j = 0; wants_x && j < columns; ++j)
+      detail::norm_gradients(sums.first[j], sums.second[j], norm, from + j, gradients.norm_weight, gradients.norm_bias,
+                             gradients.statistics);
+  });
 }
 
 } // namespace cairn::ops
@@ -17376,7 +18553,7 @@ template <class T>
 void add_sinusoids(cpu::queue& queue, std::size_t samples, std::size_t length, std::size_t width, T* output,
                    const std::type_identity_t<T>* input) {
   using sum = accumulated<T>;
-  const detail::instruction_set set = detail::widest_for_results<T>();
+  const detail::set_for_results<T> set = detail::widest_for_results<T>();
   const std::size_t strips = (width + detail::strip - 1) / detail::strip; // an even number of columns each, but for the last
   const std::size_t groups = (length + detail::positions_of_part - 1) / detail::positions_of_part;
   queue.parallel_for(groups * strips, [&](std::size_t part, auto) {
@@ -17385,15 +18562,12 @@ void add_sinusoids(cpu::queue& queue, std::size_t samples, std::size_t length, s
     std::array<double, detail::strip / 2> frequency{};
     for (std::size_t i = 0; 2 * i < columns; ++i) frequency[i] = detail::frequency_of(10000, begin / 2 + i, width);
     alignas(64) sum table[detail::strip];
-    detail::widened_row<T> row;
     for (std::size_t t = first; t < std::min(length, first + detail::positions_of_part); ++t) {
       detail::write_sinusoids(table, static_cast<double>(t), begin, columns, frequency.data());
       for (std::size_t s = 0; s < samples; ++s) {
         const std::size_t at = (s * length + t) * width + begin;
-        sum* const to = row.room(output + at);
-        detail::run_elements(set, detail::add_element{}, columns, std::array{to},
-                             std::array<const sum*, 2>{row.read(input + at, columns), table});
-        row.write(output + at, columns);
+        detail::run_mixed<T>(set, detail::add_element{}, columns, detail::written{output + at},
+                             detail::taken{input + at, &table[0]});
       }
     }
   });
@@ -17484,23 +18658,59 @@ concept rms_norm_runs_on =
 
 CAIRN_KERNELS_BEGIN
 
+namespace cairn::detail {
+
+// Normalises one row, and returns its inverse. The result may lie on x. Of 16-bit results the operands may be widened: X is T or
+// accumulated<T>.
+template <class T, class X, class Set>
+accumulated<T> rms_normalize_row(Set set, std::size_t features, double eps, T* y, const X* x, const X* weight) {
+  const double squares = sum_in_lanes(features, [x](std::size_t j) __attribute__((always_inline)) {
+    const auto value = static_cast<double>(x[j]);
+    return value * value;
+  });
+  const rms_normalize<accumulated<T>> f{inverse_from<accumulated<T>>(squares, static_cast<double>(features), eps)};
+  run_mixed<T>(set, f, features, written{y}, taken{x, weight});
+  return f.inverse;
+}
+
+// The gradient of one row, which may lie on the output gradient.
+template <class T, class X, class Set>
+void rms_differentiate_row(Set set, std::size_t features, T* dx, const X* dy, const X* x, const X* weight,
+                           accumulated<T> inverse) {
+  using wide = accumulated<T>;
+  const double product = sum_in_lanes(features, [=](std::size_t j) __attribute__((always_inline)) {
+    return static_cast<double>(dy[j]) * static_cast<double>(weight[j]) * static_cast<double>(static_cast<wide>(x[j]) * inverse);
+  });
+  const rms_derivative<wide> f{inverse, static_cast<wide>(product / static_cast<double>(features))};
+  run_mixed<T>(set, f, features, written{dx}, taken{dy, x, weight});
+}
+
+} // namespace cairn::detail
+
 namespace cairn::ops {
 
 template <class T>
 void rms_norm_forward(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* output, accumulated<T>* inverses,
                       const T* input, const T* weight) {
-  const detail::instruction_set set = detail::widest_for_results<T>();
-  detail::for_each_row(queue, rows, features, [&](std::size_t row) {
-    const T* const x = input + row * features;
-    const double squares = detail::sum_in_lanes(features, [x](std::size_t j) __attribute__((always_inline)) {
-      const auto value = static_cast<double>(x[j]);
-      return value * value;
-    });
-    const detail::rms_normalize<accumulated<T>> f{
-        detail::inverse_from<accumulated<T>>(squares, static_cast<double>(features), eps)};
-    if (inverses != nullptr) inverses[row] = f.inverse;
-    detail::run_elements(set, f, features, std::array{output + row * features}, std::array{x, weight});
-  });
+  const detail::set_for_results<T> set = detail::widest_for_results<T>();
+  const auto keep = [&](std::size_t row, accumulated<T> inverse) {
+    if (inverses != nullptr) inverses[row] = inverse;
+  };
+  detail::for_each_stretch_of_rows(
+      queue, rows, features, [&](std::size_t begin, std::size_t end, [[maybe_unused]] std::span<std::byte> scratch) {
+        if constexpr (detail::is_narrow<T>)
+          if (detail::widened_rows own(scratch); own.fit<T>(2, features)) {
+            const accumulated<T>* const w = own.read(weight, features);
+            accumulated<T>* const x = own.take<T>(features);
+            for (std::size_t row = begin; row < end; ++row) {
+              detail::widen(x, input + row * features, features);
+              keep(row, detail::rms_normalize_row<T, accumulated<T>>(set, features, eps, output + row * features, x, w));
+            }
+            return;
+          }
+        for (std::size_t row = begin; row < end; ++row)
+          keep(row, detail::rms_normalize_row(set, features, eps, output + row * features, input + row * features, weight));
+      });
 }
 
 template <class T>
@@ -17508,7 +18718,7 @@ void rms_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t features
                        accumulated<T>* weight_gradient, const T* output_gradient, const T* input, const accumulated<T>* inverses,
                        const T* weight) {
   using wide = accumulated<T>;
-  const detail::instruction_set set = detail::widest_for_results<T>();
+  const detail::set_for_results<T> set = detail::widest_for_results<T>();
   // The parameters come first: the input gradient may take the place of the output gradient.
   const std::size_t learnt = weight_gradient == nullptr ? 0 : features;
   detail::for_each_strip(queue, rows, learnt, [&](std::size_t begin, std::size_t columns) {
@@ -17525,21 +18735,29 @@ void rms_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t features
                               std::array<const wide*, 0>{});
         else detail::run_elements(set, f, columns, std::array<T*, 1>{dw.chain}, std::array<const T*, 3>{dw.chain, dy, x});
       }
-      detail::end_chain(set, dw, columns);
+      detail::end_chain(detail::widest_for_elements(), dw, columns);
     }
     for (std::size_t j = 0; j < columns; ++j) weight_gradient[begin + j] = static_cast<wide>(dw.total[j]);
   });
   if (input_gradient == nullptr) return;
 
-  detail::for_each_row(queue, rows, features, [&](std::size_t row) {
-    const T *const x = input + row * features, *const dy = output_gradient + row * features;
-    const wide inverse = inverses[row];
-    const double product = detail::sum_in_lanes(features, [=](std::size_t j) __attribute__((always_inline)) {
-      return static_cast<double>(dy[j]) * static_cast<double>(weight[j]) * static_cast<double>(static_cast<wide>(x[j]) * inverse);
-    });
-    const detail::rms_derivative<wide> f{inverse, static_cast<wide>(product / static_cast<double>(features))};
-    detail::run_elements(set, f, features, std::array{input_gradient + row * features}, std::array{dy, x, weight});
-  });
+  detail::for_each_stretch_of_rows(
+      queue, rows, features, [&](std::size_t begin, std::size_t end, [[maybe_unused]] std::span<std::byte> scratch) {
+        if constexpr (detail::is_narrow<T>)
+          if (detail::widened_rows own(scratch); own.fit<T>(3, features)) {
+            const wide* const w = own.read(weight, features);
+            wide *const x = own.take<T>(features), *const dy = own.take<T>(features);
+            for (std::size_t row = begin; row < end; ++row) {
+              detail::widen(x, input + row * features, features);
+              detail::widen(dy, output_gradient + row * features, features);
+              detail::rms_differentiate_row<T, wide>(set, features, input_gradient + row * features, dy, x, w, inverses[row]);
+            }
+            return;
+          }
+        for (std::size_t row = begin; row < end; ++row)
+          detail::rms_differentiate_row(set, features, input_gradient + row * features, output_gradient + row * features,
+                                        input + row * features, weight, inverses[row]);
+      });
 }
 
 } // namespace cairn::ops
@@ -17592,15 +18810,9 @@ struct rotate_pair {
 
 // Rotates `columns` pairs of one head in one row: their first elements, and their second ones.
 template <class T>
-void rotate_row(instruction_set set, std::size_t columns, const std::array<T*, 2>& to, const std::array<const T*, 2>& from,
+void rotate_row(set_for_results<T> set, std::size_t columns, const std::array<T*, 2>& to, const std::array<const T*, 2>& from,
                 const accumulated<T>* cosine, const accumulated<T>* sine) {
-  using wide = accumulated<T>;
-  widened_row<T> a, b;
-  const std::array<wide*, 2> written{a.room(to[0]), b.room(to[1])};
-  const std::array<const wide*, 4> taken{a.read(from[0], columns), b.read(from[1], columns), cosine, sine};
-  run_elements(set, rotate_pair{}, columns, written, taken);
-  a.write(to[0], columns);
-  b.write(to[1], columns);
+  run_mixed<T>(set, rotate_pair{}, columns, written{to[0], to[1]}, taken{from[0], from[1], cosine, sine});
 }
 
 } // namespace cairn::detail
@@ -17611,7 +18823,7 @@ template <class T>
 void rotate(cpu::queue& queue, const rotation& how, bool back, std::size_t samples, T* output,
             const std::type_identity_t<T>* input) {
   using wide = accumulated<T>;
-  const detail::instruction_set set = detail::widest_for_results<T>();
+  const detail::set_for_results<T> set = detail::widest_for_results<T>();
   const std::size_t half = how.turned / 2, strips = (half + detail::strip - 1) / detail::strip;
   const std::size_t groups = (how.length + detail::positions_of_part - 1) / detail::positions_of_part;
   queue.parallel_for(groups, [&](std::size_t part, auto) {
@@ -17661,6 +18873,15 @@ struct sgd_coefficients {
   T weight_decay;
   bool nesterov;
   const double* factor = nullptr; // a number in the device's memory that multiplies the scale; null: 1
+  skip_decision decision{};       // whether the update is made, and which one it is
+  T fresh_if_one_less = 0;        // in place of `fresh` if its number is 1 less than the host knew
+
+  // Those of the update that the device has decided on.
+  CAIRN_HOST_DEVICE sgd_coefficients decided() const {
+    sgd_coefficients c = *this;
+    if (decision.is_one_less()) c.fresh = fresh_if_one_less;
+    return c;
+  }
 };
 
 // For each of `count` elements
@@ -17718,7 +18939,9 @@ namespace cairn::ops {
 
 template <class T>
 void sgd(cpu::queue& queue, std::size_t count, T* parameters, T* velocity, const T* gradients,
-         const std::type_identity_t<sgd_coefficients<T>>& c) {
+         const std::type_identity_t<sgd_coefficients<T>>& given) {
+  if (given.decision.skips()) return;
+  const sgd_coefficients<T> c = given.decided();
   const T* const p = parameters;
   const T* const v = velocity;
   const T scale = static_cast<T>(c.factor == nullptr ? c.scale : c.scale * *c.factor);
@@ -17744,8 +18967,8 @@ namespace cairn::ops {
 //   output_gradient = scale (softmax(x) sum_k v_k - v_c) / rows    not computed when it is null; may lie on the logits
 //
 // Logits, their gradient and the targets are (rows, classes) without gaps. Targets need not add up to 1, and are not
-// checked. Rows are added up in double; with no rows the loss is 0. The scale is a number in the device's memory,
-// on devices whose memory the host shares; null: 1.
+// checked. Rows are added up in double; with no rows the loss is 0. The scale is a number in the device's memory;
+// null: 1.
 template <class T>
 void soft_cross_entropy(detail::queue_without_this_op, double* loss, T* output_gradient,
                         std::type_identity_t<matrix<const T>> logits, const accumulated<T>* targets,
@@ -17851,7 +19074,7 @@ struct cross_entropy_options {
   std::int64_t ignore_index = -100;              // a row with this target counts neither in the loss nor in the mean
   double label_smoothing = 0;                    // the part of a target, 0 … 1, that is spread evenly over all classes
   const accumulated<T>* class_weights = nullptr; // (classes); null: all are 1
-  const double* gradient_scale = nullptr;        // a number that multiplies the gradient, where the host can read it; null: 1
+  const double* gradient_scale = nullptr;        // a number in the device's memory that multiplies the gradient; null: 1
 };
 
 // The same with options: with L_c = log softmax(x)_c of a row, a = label_smoothing, w the class weights and C classes,
@@ -17917,37 +19140,36 @@ CAIRN_KERNELS_BEGIN
 
 namespace cairn::detail {
 
-// The maximum of a row, in lanes if it is long: one after another, each comparison would wait for the one before. A NaN in front
-// stays, as every lane begins with it; others are ignored here, and found by the sum.
+// The greater of `most` and the maximum of a row, in lanes if it is long: one after another, each comparison would wait for the
+// one before.
 template <class T>
-accumulated<T> largest(const T* row, std::size_t classes) {
-  using wide = accumulated<T>;
+T largest_of(T most, const T* row, std::size_t count) {
   constexpr std::size_t lanes = 16;
-  auto most = static_cast<wide>(row[0]);
-  std::size_t c = 1;
-  if (classes >= 4 * lanes) {
-    wide in_lanes[lanes];
-    for (wide& m : in_lanes) m = most;
-    for (c = 0; c + lanes <= classes; c += lanes)
+  std::size_t c = 0;
+  if (count >= 4 * lanes) {
+    T in_lanes[lanes];
+    for (T& m : in_lanes) m = most;
+    for (; c + lanes <= count; c += lanes)
       for (std::size_t lane = 0; lane < lanes; ++lane) {
-        const auto x = static_cast<wide>(row[c + lane]);
+        const T x = row[c + lane];
         in_lanes[lane] = x > in_lanes[lane] ? x : in_lanes[lane];
       }
-    for (const wide m : in_lanes) most = m > most ? m : most;
+    for (const T m : in_lanes) most = m > most ? m : most;
   }
-  for (; c < classes; ++c) {
-    const auto x = static_cast<wide>(row[c]);
-    most = x > most ? x : most;
-  }
+  for (; c < count; ++c) most = row[c] > most ? row[c] : most;
   return most;
 }
-
-// Adds term(c) of [0, count) to a sum: in lanes, or one after another for 16-bit elements.
-template <class T, class Term>
-void add_terms(double& sum, std::size_t count, const Term& term) {
-  if constexpr (!is_narrow<T>) sum += sum_in_lanes(count, term);
-  else
-    for (std::size_t c = 0; c < count; ++c) sum += term(c);
+// The maximum of a row. A NaN in front stays, as every lane begins with it; others are ignored here, and found by the sum.
+template <class T>
+accumulated<T> largest(const T* row, std::size_t classes) {
+  auto most = static_cast<accumulated<T>>(row[0]);
+  widened_row<T> own;
+  constexpr std::size_t piece = is_narrow<T> ? strip : std::size_t(-1);
+  for (std::size_t begin = 0; begin < classes; begin += std::min(piece, classes - begin)) {
+    const std::size_t count = std::min(piece, classes - begin);
+    most = largest_of(most, own.read(row + begin, count), count);
+  }
+  return most;
 }
 
 template <class T>
@@ -17996,11 +19218,13 @@ struct cross_entropy {
     if constexpr (is_narrow<T>) return own;
     else return result == nullptr ? own : result;
   }
-  void fill(wide* to, const T* x, std::size_t count, wide most) const {
-    const wide* from = to;
-    if constexpr (is_narrow<T>) widen(to, x, count);
-    else from = x;
-    run_elements(set, shifted_exponential<wide>{most}, count, std::array{to}, std::array{from});
+  // The logits of a piece, in its own memory if they have 16 bits.
+  static const wide* read(wide* own, const T* x, std::size_t count) {
+    if constexpr (is_narrow<T>) return widen(own, x, count), own;
+    else return x;
+  }
+  void fill(wide* to, const wide* x, std::size_t count, wide most) const {
+    run_elements(set, shifted_exponential<wide>{most}, count, std::array{to}, std::array{x});
   }
 
   // The loss of one row, times W, a piece of the row at a time.
@@ -18017,28 +19241,30 @@ struct cross_entropy {
     double sum = 0, distances = 0;
     for (std::size_t begin = 0; begin < classes; begin += piece) {
       const std::size_t count = std::min(piece, classes - begin);
-      const auto distance_of = [x, begin, most](std::size_t c) __attribute__((always_inline)) {
-        return static_cast<double>(x[begin + c]) - static_cast<double>(most);
+      const wide* const v = read(own, x + begin, count);
+      const auto distance_of = [v, most](std::size_t c) __attribute__((always_inline)) {
+        return static_cast<double>(v[c]) - static_cast<double>(most);
       };
       const wide* const w = weights() == nullptr ? nullptr : weights() + begin;
       const auto weighted = [w, distance_of](std::size_t c)
                                 __attribute__((always_inline)) { return static_cast<double>(w[c]) * distance_of(c); };
-      if (by.spread != 0 && w == nullptr) add_terms<T>(distances, count, distance_of); // before x may be overwritten
-      else if (by.spread != 0) add_terms<T>(distances, count, weighted);
+      if (by.spread != 0 && w == nullptr) distances += sum_in_lanes(count, distance_of); // before x may be overwritten
+      else if (by.spread != 0) distances += sum_in_lanes(count, weighted);
       wide* const to = place(result == nullptr ? nullptr : result + begin, own);
-      fill(to, x + begin, count, most);
-      add_terms<T>(sum, count, [to](std::size_t c) __attribute__((always_inline)) { return static_cast<double>(to[c]); });
+      fill(to, v, count, most);
+      sum += sum_in_lanes(count, [to](std::size_t c) __attribute__((always_inline)) { return static_cast<double>(to[c]); });
     }
     if (result != nullptr) finish(row, result, own, most, of_gradient.gradient<wide>(of_target, sum));
     return by.loss(of_target, sum, chosen, distances);
   }
   void finish(std::size_t row, T* result, wide* own, wide most, const cross_entropy_shares::of_row<wide>& f) const {
-    const instruction_set set_of_results = widest_for_results<T>();
+    const set_for_results<T> set_of_results = widest_for_results<T>();
     for (std::size_t begin = 0; begin < classes; begin += piece) {
       const std::size_t count = std::min(piece, classes - begin);
       wide* const to = place(result + begin, own);
       const wide* const e = to;
-      if (is_narrow<T> && classes > piece) fill(to, logits + row * classes + begin, count, most); // `own` has the last piece
+      if (is_narrow<T> && classes > piece) // `own` has the last piece
+        fill(to, read(own, logits + row * classes + begin, count), count, most);
       run_elements(set_of_results, scaled<wide>{f.factor}, count, std::array{to}, std::array{e});
       if (by.spread != 0 && weights() == nullptr)
         run_elements(set_of_results, lowered<wide>{f.even}, count, std::array{to}, std::array{e});
@@ -18060,11 +19286,12 @@ struct cross_entropy {
     double loss = 0;
     for (std::size_t begin = first; begin < last; begin += rows) {
       const std::size_t count = std::min(rows, last - begin);
+      const wide* const v = read(own, logits + begin * classes, count * classes);
       for (std::size_t row = 0; row < count; ++row) {
-        const T* const x = logits + (begin + row) * classes;
-        const wide most = largest(x, classes);
+        const wide* const x = v + row * classes;
+        const wide most = largest_of(x[0], x, classes);
         chosen[row] = distance(begin + row, most);
-        for (std::size_t c = 0; c < classes; ++c) own[row * classes + c] = static_cast<wide>(x[c]) - most;
+        for (std::size_t c = 0; c < classes; ++c) own[row * classes + c] = x[c] - most;
       }
       run_elements(set, shifted_exponential<wide>{0}, count * classes, std::array<wide*, 1>{own},
                    std::array<const wide*, 1>{own});
@@ -18074,13 +19301,13 @@ struct cross_entropy {
         for (std::size_t c = 0; c < classes; ++c) sum += static_cast<double>(e[c]);
         loss += by.loss(1, sum, chosen[row], 0);
         if (gradient == nullptr) continue;
-        T* const result = gradient + (begin + row) * classes;
         const auto f = of_gradient.gradient<wide>(1, sum);
-        wide* const to = place(result, e);
+        wide* const to = place(gradient + (begin + row) * classes, e);
         for (std::size_t c = 0; c < classes; ++c) to[c] = e[c] * f.factor;
         to[target(begin + row)] -= f.of_target;
-        if constexpr (is_narrow<T>) round_once(result, to, classes);
       }
+      if constexpr (is_narrow<T>)
+        if (gradient != nullptr) round_once(gradient + begin * classes, own, count * classes);
     }
     return loss;
   }
@@ -18160,22 +19387,22 @@ struct soft_targets_call {
   double share; // of the gradient: scale / rows
   instruction_set set;
 
-  // Exponentials of distances from the largest logit, and v_c of each class.
+  // Exponentials of distances from the largest logit, v_c of each class, and logits that are not wide.
   struct pieces {
     alignas(64) wide powers[piece];
     alignas(64) wide amounts[piece];
+    widened_row<T, piece> logits;
   };
-  void fill(pieces& own, std::size_t row, std::size_t begin, std::size_t count, wide most) const {
-    const T* const x = logits + row * classes + begin;
+  const wide* fill(pieces& own, std::size_t row, std::size_t begin, std::size_t count, wide most) const {
+    const wide* const x = own.logits.read(logits + row * classes + begin, count);
     const wide* const t = targets + row * classes + begin;
     const auto kept = static_cast<wide>(1 - label_smoothing);
     const auto even = static_cast<wide>(label_smoothing / static_cast<double>(classes));
     for (std::size_t c = 0; c < count; ++c) own.amounts[c] = kept * t[c] + even;
     if (class_weights != nullptr)
       for (std::size_t c = 0; c < count; ++c) own.amounts[c] *= class_weights[begin + c];
-    for (std::size_t c = 0; c < count; ++c) own.powers[c] = static_cast<wide>(x[c]);
-    run_elements(set, shifted_exponential<wide>{most}, count, std::array<wide*, 1>{own.powers},
-                 std::array<const wide*, 1>{own.powers});
+    run_elements(set, shifted_exponential<wide>{most}, count, std::array<wide*, 1>{own.powers}, std::array<const wide*, 1>{x});
+    return x;
   }
 
   double loss_of(std::size_t row, pieces& own) const {
@@ -18184,11 +19411,10 @@ struct soft_targets_call {
     double sum = 0, all = 0, distances = 0;
     for (std::size_t begin = 0; begin < classes; begin += piece) {
       const std::size_t count = std::min(piece, classes - begin);
-      fill(own, row, begin, count, most);
+      const wide* const from = fill(own, row, begin, count, most);
       const wide *const e = own.powers, *const v = own.amounts;
       sum += sum_in_lanes(count, [e](std::size_t c) __attribute__((always_inline)) { return static_cast<double>(e[c]); });
       all += sum_in_lanes(count, [v](std::size_t c) __attribute__((always_inline)) { return static_cast<double>(v[c]); });
-      const T* const from = x + begin;
       const auto weighted = [v, from, most](std::size_t c) __attribute__((always_inline)) {
         return static_cast<double>(v[c]) * (static_cast<double>(from[c]) - static_cast<double>(most));
       };
@@ -18200,8 +19426,9 @@ struct soft_targets_call {
       for (std::size_t begin = 0; begin < classes; begin += piece) {
         const std::size_t count = std::min(piece, classes - begin);
         if (classes > piece) fill(own, row, begin, count, most); // of a short row `own` still holds its only piece
-        for (std::size_t c = 0; c < count; ++c)
-          result[begin + c] = static_cast<T>(own.powers[c] * factor - own.amounts[c] * part);
+        wide* const made = own.logits.room(result + begin);
+        for (std::size_t c = 0; c < count; ++c) made[c] = own.powers[c] * factor - own.amounts[c] * part;
+        own.logits.write(result + begin, count);
       }
     }
     return all * std::log(sum) - distances;
@@ -18307,7 +19534,8 @@ namespace cairn::detail {
 template <class T>
 struct softmax_of_row {
   using wide = accumulated<T>;
-  instruction_set set = widest_for_elements(), set_of_results = widest_for_results<T>();
+  instruction_set set = widest_for_elements();
+  set_for_results<T> set_of_results = widest_for_results<T>();
 
   void run(std::size_t columns, T* y, const T* x) const { run(columns, y, x, shifted_exponential<wide>{largest(x, columns)}); }
   void run_scaled(std::size_t columns, T* y, const T* x, wide scale) const {
@@ -18327,14 +19555,13 @@ private:
     for (std::size_t begin = 0; begin < columns; begin += strip) {
       const std::size_t count = std::min(strip, columns - begin);
       const wide* const e = exponentials(begin, count);
-      add_terms<T>(sum, count, [e](std::size_t j) __attribute__((always_inline)) { return static_cast<double>(e[j]); });
+      sum += sum_in_lanes(count, [e](std::size_t j) __attribute__((always_inline)) { return static_cast<double>(e[j]); });
     }
     const scaled<wide> share{static_cast<wide>(1 / sum)};
     for (std::size_t begin = 0; begin < columns; begin += strip) {
       const std::size_t count = std::min(strip, columns - begin);
       wide* const e = is_narrow<T> && columns > strip ? exponentials(begin, count) : own.room(y + begin);
-      run_elements(set_of_results, share, count, std::array<wide*, 1>{e}, std::array<const wide*, 1>{e});
-      own.write(y + begin, count);
+      run_mixed<T>(set_of_results, share, count, written{y + begin}, taken{e});
     }
   }
 };
@@ -18368,13 +19595,23 @@ template <class T>
 void softmax_backward(cpu::queue& queue, std::size_t rows, std::size_t columns, T* input_gradient, const T* output_gradient,
                       const T* output) {
   using wide = accumulated<T>;
-  const detail::instruction_set set = detail::widest_for_results<T>();
-  detail::for_each_row(queue, rows, columns, [&](std::size_t row) {
-    const T *const dy = output_gradient + row * columns, *const y = output + row * columns;
-    const double product = detail::softmax_product(columns, dy, y);
-    detail::run_elements(set, detail::softmax_derivative<wide>{static_cast<wide>(product)}, columns,
-                         std::array{input_gradient + row * columns}, std::array{dy, y});
-  });
+  const detail::set_for_results<T> set = detail::widest_for_results<T>();
+  const auto differentiate = [&](T* dx, const auto* dy, const auto* y) {
+    const detail::softmax_derivative<wide> f{static_cast<wide>(detail::softmax_product(columns, dy, y))};
+    detail::run_mixed<T>(set, f, columns, detail::written{dx}, detail::taken{dy, y});
+  };
+  detail::for_each_stretch_of_rows(queue, rows, columns,
+                                   [&](std::size_t begin, std::size_t end, [[maybe_unused]] std::span<std::byte> scratch) {
+                                     for (std::size_t at = begin * columns; at < end * columns; at += columns) {
+                                       if constexpr (detail::is_narrow<T>)
+                                         if (detail::widened_rows own(scratch); own.fit<T>(2, columns)) {
+                                           const wide* const dy = own.read(output_gradient + at, columns);
+                                           differentiate(input_gradient + at, dy, own.read(output + at, columns));
+                                           continue;
+                                         }
+                                       differentiate(input_gradient + at, output_gradient + at, output + at);
+                                     }
+                                   });
 }
 
 // The same on the calling thread alone, in place: for an op whose parts, which may not call parallel_for, need rows of softmax.
@@ -18392,7 +19629,7 @@ void softmax_gradient_in_part(matrix<T> gradient, std::type_identity_t<matrix<co
   using wide = accumulated<T>;
   detail::check_softmax_scale(static_cast<double>(scale));
   detail::check_alike("softmax_gradient_in_part", gradient, output);
-  const detail::instruction_set set = detail::widest_for_results<T>();
+  const detail::set_for_results<T> set = detail::widest_for_results<T>();
   for (std::size_t i = 0; i < gradient.rows && gradient.columns > 0; ++i) {
     T* const dy = &gradient(i, 0);
     const T* const y = &output(i, 0);
@@ -18423,14 +19660,29 @@ CAIRN_KERNELS_BEGIN
 
 namespace cairn::ops {
 
+// 16-bit elements are widened a piece at a time.
 template <class T>
 void squared_norm(cpu::queue& queue, double* sum, const T* x, std::size_t count) {
-  *sum = detail::sum_of_parts(queue, count, 4096, [&](std::size_t begin, std::size_t end, auto) {
-    const T* const first = x + begin;
-    return detail::sum_in_lanes(end - begin, [first](std::size_t i) __attribute__((always_inline)) {
-      const auto value = static_cast<double>(first[i]);
-      return value * value;
-    });
+  using wide = accumulated<T>;
+  constexpr std::size_t grain = 4096, piece = 1024;
+  *sum = detail::sum_of_parts(queue, count, grain, [&](std::size_t begin, std::size_t end, auto) {
+    const auto sum_of = [](const wide* first, std::size_t length) {
+      return detail::sum_in_lanes(length, [first](std::size_t i) __attribute__((always_inline)) {
+        const auto value = static_cast<double>(first[i]);
+        return value * value;
+      });
+    };
+    if constexpr (!detail::is_narrow<T>) {
+      return sum_of(x + begin, end - begin);
+    } else {
+      detail::widened_row<T, piece> own;
+      double part = 0;
+      for (std::size_t i = begin; i < end; i += piece) {
+        const std::size_t length = std::min(piece, end - i);
+        part += sum_of(own.read(x + i, length), length);
+      }
+      return part;
+    }
   });
 }
 
@@ -18547,15 +19799,16 @@ CAIRN_KERNELS_END
   EXTERN template void max_pool2d_forward<T>(cpu::queue&, const window&, std::size_t, std::size_t, T*, const T*);                \
   EXTERN template void max_pool2d_backward<T>(cpu::queue&, const window&, std::size_t, std::size_t, T*, const T*, const T*);     \
   EXTERN template void normalized_conv2d_forward<T>(cpu::queue&, const convolution&, std::size_t, matrix<T>, accumulated<T>*,    \
-                                                    const T*, const channel_norm<T>&, const T*, T*, accumulated<T>*);            \
+                                                    const T*, const channel_norm<T>&, const T*, accumulated<T>*,                 \
+                                                    accumulated<T>*);                                                            \
   EXTERN template void normalized_conv2d_backward<T>(cpu::queue&, const convolution&, std::size_t,                               \
                                                      const normalized_conv2d_gradients<T>&, matrix<const T>, const T*,           \
-                                                     const channel_norm<T>&, const T*, T*, accumulated<T>*);                     \
+                                                     const channel_norm<T>&, const T*, accumulated<T>*, accumulated<T>*);        \
   EXTERN template void normalized_product_forward<T>(cpu::queue&, matrix<T>, accumulated<T>*, matrix<const T>,                   \
                                                      const channel_norm<T>&, const T*, const normalized_product_memory<T>&);     \
   EXTERN template void normalized_product_backward<T>(cpu::queue&, const normalized_product_gradients<T>&, matrix<const T>,      \
                                                       matrix<const T>, const accumulated<T>*, const accumulated<T>*,             \
-                                                      matrix<const T>, const channel_norm<T>&, const T*, T*);                    \
+                                                      matrix<const T>, const channel_norm<T>&, const T*, accumulated<T>*);       \
   EXTERN template void add_positions<T>(cpu::queue&, std::size_t, std::size_t, T*, const T*, const T*);                          \
   EXTERN template void positions_gradient<T>(cpu::queue&, std::size_t, std::size_t, std::size_t, accumulated<T>*, const T*);     \
   EXTERN template void add_sinusoids<T>(cpu::queue&, std::size_t, std::size_t, std::size_t, T*, const T*);                       \
@@ -21474,9 +22727,10 @@ struct forward_call {
   types::tensors<T> outputs{}; // outputs[k] may be inputs[k] for every k if the layer is in_place
   types::tensors<const T> constants{};
   types::tensors<const T> parameters{};
-  types::tensors<accumulated<T>> buffers{}; // written in pass::forward only
-  types::tensors<T> tape{};                 // for backward; no block if no backward follows this forward
-  types::tensors<T> workspace{};            // for this call only
+  types::tensors<const accumulated<T>> masters{}; // the same as they are learnt; only for a T of 16 bits
+  types::tensors<accumulated<T>> buffers{};       // written in pass::forward only
+  types::tensors<T> tape{};                       // for backward; no block if no backward follows this forward
+  types::tensors<T> workspace{};                  // for this call only
   pass why = pass::forward;
   types::random_key random{};                   // equal for the forward and every recompute of one step
   ops::activation then = ops::activation::none; // to be applied to the result; set only for a layer that `fuses`
@@ -21505,6 +22759,7 @@ struct backward_call {
   types::tensors<T> input_gradients{};
   types::tensors<const T> constants{};
   types::tensors<const T> parameters{};
+  types::tensors<const accumulated<T>> masters{}; // as in forward
   types::tensors<accumulated<T>> gradients{};     // of the parameters, to be overwritten; no block: see skips_gradients
   types::tensors<const accumulated<T>> buffers{}; // as the step's forward left them
   types::tensors<const T> tape{};
@@ -21634,29 +22889,33 @@ private:
 
 // cairn/layer/attention_constants.hpp
 
-// The constants of a network that the options of an attention read: each the first that fits, as an index in the list of all.
+// The constants of a network that the options of an attention read: each the first that fits, or the last for an attention to a
+// memory, as an index in the list of all. The number of constants if none fits.
 namespace cairn::detail {
 
-// The matrix of attention::added_mask, for so many heads and the tokens of the input. The number of constants if there is none.
-constexpr std::size_t added_mask_of(std::size_t heads, const arguments& in) {
-  const std::size_t tokens = in[0][0];
-  std::size_t k = 0;
-  for (; k < in.constants().size(); ++k) {
-    const tensor& found = in.constants()[k];
-    const bool fits = found.extents == shape{tokens, tokens} || found.extents == shape{heads, tokens, tokens};
-    if (fits && found.type == element::real) break;
-  }
-  return k;
+// Which of those that fit.
+enum class which_constant : unsigned char { first, last };
+
+template <class Fits>
+constexpr std::size_t constant_of(const arguments& in, which_constant which, Fits fits) {
+  const std::size_t count = in.constants().size();
+  std::size_t found = count;
+  for (std::size_t k = 0; k < count; ++k)
+    if (fits(in.constants()[k]) && (found == count || which == which_constant::last)) found = k;
+  return found;
+}
+
+// The matrix of attention::added_mask, for so many heads, queries and keys.
+constexpr std::size_t added_mask_of(std::size_t heads, std::size_t queries, std::size_t keys, const arguments& in,
+                                    which_constant which) {
+  return constant_of(in, which, [&](const tensor& c) {
+    return c.type == element::real && (c.extents == shape{queries, keys} || c.extents == shape{heads, queries, keys});
+  });
 }
 
 // The integers of attention::key_lengths, one for each sample.
-constexpr std::size_t key_lengths_of(const arguments& in) {
-  std::size_t k = 0;
-  for (; k < in.constants().size(); ++k) {
-    const tensor& found = in.constants()[k];
-    if (found.type == element::int32 && found.rank() == 0 && !found.per_batch) break;
-  }
-  return k;
+constexpr std::size_t key_lengths_of(const arguments& in, which_constant which) {
+  return constant_of(in, which, [](const tensor& c) { return c.type == element::int32 && c.rank() == 0 && !c.per_batch; });
 }
 
 struct attention_constants_message {
@@ -21665,11 +22924,60 @@ struct attention_constants_message {
     static_assert(is_right<Joint>,
                   "attention: one of its options reads a constant of the network, and there is none that fits. "
                   "attention::added_mask adds the first constant<T, T>, batch_constant<T, T> or the same of Heads, T, T; "
-                  "attention::key_lengths reads the first integer_constant<>; write Inputs<dims<T, C>, constant<T, T>, "
+                  "attention::key_lengths reads the first integer_constant<>; an attention to a memory of S tokens takes the "
+                  "last, of T, S; write Inputs<dims<T, C>, constant<T, T>, "
                   "integer_constant<>>; see joint<position, producer, dims<what it produces>, consumer>");
     return false;
   }
 };
+
+} // namespace cairn::detail
+
+// cairn/layer/attention_extras.hpp
+
+namespace cairn::detail {
+
+// What the options of an attention of so many heads read: constants of the network, and random numbers. Its second tensor is the
+// memory, if it has one.
+template <class Options, std::size_t Heads, which_constant Which>
+struct extras_of_attention {
+  // Does an option read a constant that the network does not have?
+  static constexpr bool lacks_constant(const arguments& in) {
+    const std::size_t count = in.constants().size(), memory = in.size() - 1;
+    if (Options::adds && in[0].rank() == 2 && in[memory].rank() == 2 && added(in) == count) return true;
+    return Options::has_lengths && key_lengths_of(in, Which) == count;
+  }
+
+  // For a call; dropout is for training alone.
+  template <class T, class Call>
+  static ops::attention_extras<T> of(const Call& call, bool trains) {
+    ops::attention_extras<T> out{};
+    if constexpr (Options::adds) {
+      const std::size_t k = added(*call.given);
+      const tensor& mask = call.given->constants()[k];
+      out.added = call.constants[k];
+      out.added_sample_stride = mask.per_batch ? 0 : mask.size();
+      out.added_head_stride = mask.rank() == 2 ? 0 : mask.size() / Heads;
+    }
+    if constexpr (Options::has_lengths) out.key_lengths = call.constants.integers(key_lengths_of(*call.given, Which));
+    if (Options::drops && trains) {
+      out.rate = Options::rate;
+      out.random = call.random;
+    }
+    return out;
+  }
+
+private:
+  static constexpr std::size_t added(const arguments& in) {
+    return added_mask_of(Heads, in[0][0], in[in.size() - 1][0], in, Which);
+  }
+};
+
+// Operations of the extras, for so many scores, forward; backward has as many.
+template <class Options>
+constexpr std::size_t flops_of_extras(std::size_t scores) {
+  return (Options::drops ? 20 * scores : 0) + (Options::adds ? scores : 0);
+}
 
 } // namespace cairn::detail
 
@@ -21707,7 +23015,8 @@ struct dropout {};
 struct added_mask {};
 
 // The number of keys of each sample: its tokens look at the first so many only, as torch's key_padding_mask hides the others. It
-// is the network's first integer_constant<>, 0 to T for each sample; any other number throws cairn::error in the forward pass.
+// is the network's first integer_constant<>, 0 to T for each sample; any other number throws cairn::error in the forward pass, or
+// on a GPU makes the outputs of its sample NaN.
 struct key_lengths {};
 
 // The probabilities are stored for backward, Heads * T * T numbers for each sample, where without this option backward makes them
@@ -21822,6 +23131,22 @@ struct attention_message {
   }
 };
 
+struct cross_core_message {
+  template <class Wrong>
+  static constexpr bool right() {
+    static_assert(is_right<Wrong>,
+                  "attention: the options of a cross_core are at most one mask (attention::full, causal, window<N> with N above "
+                  "0), at most one attention::key_heads<N>, where N divides the number of heads, and attention::added_mask, "
+                  "attention::key_lengths and attention::dropout<P>, P from 0 to 1, once each; write attention::cross_core<8>");
+    return false;
+  }
+};
+
+// Are these options of a cross_core? It stores no probabilities.
+template <std::size_t Heads, class... Options>
+inline constexpr bool are_cross_options =
+    attention_options<Heads, Options...>::are_right && attention_options<Heads, Options...>::stores == 0;
+
 } // namespace cairn::detail
 
 // cairn/layer/attention.hpp
@@ -21837,6 +23162,7 @@ namespace cairn::attention {
 template <std::size_t Heads, class... Options>
 struct core : detail::attention_message, detail::attention_constants_message {
   using options = detail::attention_options<Heads, Options...>;
+  using extras = detail::extras_of_attention<options, Heads, detail::which_constant::first>;
   static constexpr bool options_are_right = options::are_right;
   static constexpr std::size_t key_heads = options_are_right ? options::key_heads : 1;
   static constexpr bool stores = options_are_right && options::stores > 0; // the probabilities
@@ -21848,12 +23174,7 @@ struct core : detail::attention_message, detail::attention_constants_message {
     return in[0].is_real() && in[0].rank() == 2 && in[0].last() % parts == 0 && in[0].last() > 0 && in[0][0] <= ops::most_keys &&
            !lacks_constant(in);
   }
-  // Does an option read a constant that the network does not have?
-  static constexpr bool lacks_constant(const arguments& in) {
-    const std::size_t count = in.constants().size();
-    if (options::adds && in[0].rank() == 2 && detail::added_mask_of(Heads, in) == count) return true;
-    return options::has_lengths && detail::key_lengths_of(in) == count;
-  }
+  static constexpr bool lacks_constant(const arguments& in) { return extras::lacks_constant(in); }
   static constexpr tensor outputs(const arguments& in) { return in[0].with_last(in[0].last() / parts * Heads); }
   static constexpr tensor_list tape(const arguments& in) {
     if (stores) return tensor{Heads, in[0][0], in[0][0]};
@@ -21865,10 +23186,10 @@ struct core : detail::attention_message, detail::attention_constants_message {
   static constexpr work flops(const arguments& in) {
     const std::size_t scores = Heads * detail::pairs_in_band(in[0][0], in[0][0], options::band);
     const std::size_t product = 2 * scores * (in[0].last() / parts);
-    const std::size_t extras = (options::drops ? 20 * scores : 0) + (options::adds ? scores : 0);
+    const std::size_t more = detail::flops_of_extras<options>(scores);
     if (stores) return {2 * product + 21 * scores, 4 * product + 5 * scores, 4 * product + 5 * scores};
-    const std::size_t backward = 5 * product + 25 * scores + extras;
-    return {2 * product + 20 * scores + extras, backward, backward};
+    const std::size_t backward = 5 * product + 25 * scores + more;
+    return {2 * product + 20 * scores + more, backward, backward};
   }
 
   template <class T, detail::attends_on<T, options::have_extras> Queue>
@@ -21878,7 +23199,7 @@ struct core : detail::attention_message, detail::attention_constants_message {
     if constexpr (stores) stored_attention_forward(queue, extents(call), call.outputs[0], call.tape[0], in);
     else if constexpr (options::have_extras)
       attention_forward(queue, extents(call), call.outputs[0], call.tape.sums(0), in,
-                        extras<T>(call, call.why != pass::evaluate));
+                        extras::template of<T>(call, call.why != pass::evaluate));
     else attention_forward(queue, extents(call), call.outputs[0], call.tape.sums(0), in);
   }
 
@@ -21893,28 +23214,11 @@ struct core : detail::attention_message, detail::attention_constants_message {
       stored_attention_backward(queue, extents(call), gradients, call.output_gradients[0], call.outputs[0], call.tape[0], in);
     else if constexpr (options::have_extras)
       attention_backward(queue, extents(call), gradients, call.output_gradients[0], call.outputs[0], sums, in,
-                         extras<T>(call, true));
+                         extras::template of<T>(call, true));
     else attention_backward(queue, extents(call), gradients, call.output_gradients[0], call.outputs[0], sums, in);
   }
 
 private:
-  template <class T, class Call>
-  static ops::attention_extras<T> extras(const Call& call, bool trains) {
-    ops::attention_extras<T> out{};
-    if constexpr (options::adds) {
-      const std::size_t k = detail::added_mask_of(Heads, *call.given);
-      const tensor& mask = call.given->constants()[k];
-      out.added = call.constants[k];
-      out.added_sample_stride = mask.per_batch ? 0 : mask.size();
-      out.added_head_stride = mask.rank() == 2 ? 0 : mask.size() / Heads;
-    }
-    if constexpr (options::has_lengths) out.key_lengths = call.constants.integers(detail::key_lengths_of(*call.given));
-    if (options::drops && trains) {
-      out.rate = options::rate;
-      out.random = call.random;
-    }
-    return out;
-  }
   template <class Call>
   static ops::attention_extents extents(const Call& call) {
     const std::size_t tokens = call.in(0)[0];
@@ -22568,40 +23872,22 @@ private:
 
 // cairn/layer/cross_attention.hpp
 
-namespace cairn::detail {
-
-struct cross_core_message {
-  template <class Wrong>
-  static constexpr bool right() {
-    static_assert(is_right<Wrong>,
-                  "attention: the options of a cross_core are at most one mask (attention::full, causal, window<N> with N above "
-                  "0) and at most one attention::key_heads<N>, where N divides the number of heads; write "
-                  "attention::cross_core<8>");
-    return false;
-  }
-};
-
-// Are these options of a cross_core? It has fewer than a core.
-template <std::size_t Heads, class... Options>
-inline constexpr bool are_cross_options =
-    attention_options<Heads, Options...>::are_right && ((attention_mask<Options> || key_heads_of<Options> > 0) && ...);
-
-} // namespace cairn::detail
-
 namespace cairn::attention {
 
 // Scaled dot-product attention of Heads heads between two sequences, without parameters: the queries (Tq, Heads D) and the keys
 // and values (Tk, 2 KeyHeads D) become (Tq, Heads D). The columns of a row are the queries, head after head, or the keys, then
-// the values. It is torch's scaled_dot_product_attention without dropout.
+// the values. It is torch's scaled_dot_product_attention.
 //
 // A mask takes query i to be at place i of the keys, whatever the two lengths are, as torch's is_causal does: with
-// attention::causal it looks at the keys 0 to i. A query that may look at no key has an output of zeros.
+// attention::causal it looks at the keys 0 to i. A query that may look at no key has an output of zeros. Constants, key_lengths
+// of the memory and an added_mask of (Tq, Tk) or (Heads, Tq, Tk), are the last that fit, as the first are for self-attention.
 //
 // Kept for backward is one number for each query and head, as by attention::core. Backward makes the gradients of both tensors or
 // of none.
 template <std::size_t Heads, class... Options>
-struct cross_core : detail::cross_core_message {
+struct cross_core : detail::cross_core_message, detail::attention_constants_message {
   using options = detail::attention_options<Heads, Options...>;
+  using extras = detail::extras_of_attention<options, Heads, detail::which_constant::last>;
   static constexpr bool options_are_right = detail::are_cross_options<Heads, Options...>;
   static constexpr std::size_t heads = options_are_right ? Heads : 1;
   static constexpr std::size_t key_heads = options_are_right ? options::key_heads : 1;
@@ -22612,8 +23898,9 @@ struct cross_core : detail::cross_core_message {
   static constexpr bool accepts(const arguments& in) {
     if (!in[0].is_real() || !in[1].is_real() || in[0].rank() != 2 || in[1].rank() != 2) return false;
     return in[0].last() % heads == 0 && in[0].last() > 0 && in[1].last() == 2 * key_heads * (in[0].last() / heads) &&
-           in[0][0] <= ops::most_keys && in[1][0] <= ops::most_keys;
+           in[0][0] <= ops::most_keys && in[1][0] <= ops::most_keys && !lacks_constant(in);
   }
+  static constexpr bool lacks_constant(const arguments& in) { return extras::lacks_constant(in); }
   static constexpr tensor outputs(const arguments& in) { return tensor(in[0].extents); }
   static constexpr tensor_list tape(const arguments& in) { return tensor{heads, in[0][0]}.of(element::accumulated); }
   // In backward: the gradient of a tensor that has none in the network. The op makes both.
@@ -22626,15 +23913,21 @@ struct cross_core : detail::cross_core_message {
   static constexpr work flops(const arguments& in) {
     const std::size_t scores = heads * detail::pairs_in_band(in[0][0], in[1][0], options::band);
     const std::size_t product = 2 * scores * (in[0].last() / heads);
-    return {2 * product + 20 * scores, 5 * product + 25 * scores, 5 * product + 25 * scores};
+    const std::size_t more = detail::flops_of_extras<options>(scores), backward = 5 * product + 25 * scores + more;
+    return {2 * product + 20 * scores + more, backward, backward};
   }
 
-  template <class T, detail::attention_runs_on<T> Queue>
+  template <class T, detail::attends_on<T, options::have_extras> Queue>
   static void forward(Queue& queue, const forward_call<T>& call) {
-    attention_forward(queue, extents(call), call.outputs[0], call.tape.sums(0), columns(call, call.inputs[0], call.inputs[1]));
+    const ops::attention_operands<const T> in = columns(call, call.inputs[0], call.inputs[1]);
+    const auto run = [&](const auto&... more) {
+      attention_forward(queue, extents(call), call.outputs[0], call.tape.sums(0), in, more...);
+    };
+    if constexpr (options::have_extras) run(extras::template of<T>(call, call.why != pass::evaluate));
+    else run();
   }
 
-  template <class T, detail::attention_runs_on<T> Queue>
+  template <class T, detail::attends_on<T, options::have_extras> Queue>
   static void backward(Queue& queue, const backward_call<T>& call) {
     if (!call.input_gradients) return;
     T* const queries = call.in(0).has_gradient ? call.input_gradients[0] : call.workspace[0];
@@ -22642,8 +23935,12 @@ struct cross_core : detail::cross_core_message {
     if (queries == nullptr || keys == nullptr)
       throw error("attention: the backward pass of a cross_core makes the gradients of both tensors, expected memory for both, "
                   "found it for one");
-    attention_backward(queue, extents(call), columns(call, queries, keys), call.output_gradients[0], call.outputs[0],
-                       call.tape.sums(0), columns(call, call.inputs[0], call.inputs[1]));
+    const auto run = [&](const auto&... more) {
+      attention_backward(queue, extents(call), columns(call, queries, keys), call.output_gradients[0], call.outputs[0],
+                         call.tape.sums(0), columns(call, call.inputs[0], call.inputs[1]), more...);
+    };
+    if constexpr (options::have_extras) run(extras::template of<T>(call, true));
+    else run();
   }
 
 private:
@@ -22759,8 +24056,9 @@ struct dense_bottleneck : dense_half {
   }
   static constexpr tensor_list workspace(const arguments& in, pass why) {
     const normalized_product_room room = room_of_normalized_product(pixels_of(in[0]), in[0].last(), Width);
-    if (why == pass::backward) return {tensor{3 * (in[0].last() + Width)}.once()};
-    return {tensor{room.weight}.once(), tensor{room.scales}.once(), tensor{room.partial}.of(element::accumulated)};
+    if (why == pass::backward) return {tensor{3 * (in[0].last() + Width)}.once().of(element::accumulated)};
+    return {tensor{room.weight}.once().of(element::accumulated), tensor{room.scales}.once().of(element::accumulated),
+            tensor{room.partial}.of(element::accumulated)};
   }
   static constexpr work flops(const arguments& in) {
     const std::size_t pixels = pixels_of(in[0]), product = 2 * in[0].last() * Width * pixels, norm = 4 * in[0].size();
@@ -22772,7 +24070,7 @@ struct dense_bottleneck : dense_half {
   static void forward(Queue& queue, const forward_call<T>& call) {
     const std::size_t channels = call.in(0).last(), rows = call.rows * pixels_of(call.in(0));
     const channel_norm<T> norm = norm_of(queue, call, rows, channels);
-    const normalized_product_memory<T> memory{call.workspace[0], call.workspace[1], call.workspace.sums(2)};
+    const normalized_product_memory<T> memory{call.workspace.sums(0), call.workspace.sums(1), call.workspace.sums(2)};
     normalized_product_forward(queue, matrix<T>{call.outputs[0], rows, Width}, call.outputs.sums(1),
                                rows_of(call.inputs[0], rows, channels, strides_of(call).input), norm, call.parameters[2], memory);
   }
@@ -22790,7 +24088,7 @@ struct dense_bottleneck : dense_half {
     normalized_product_backward(queue, to, {call.output_gradients[0], rows, Width}, {call.outputs[0], rows, Width},
                                 call.outputs.sums(1), call.output_gradients.sums(1),
                                 rows_of(call.inputs[0], rows, channels, strides_of(call).input), norm_of(call),
-                                call.parameters[2], call.workspace[0]);
+                                call.parameters[2], call.workspace.sums(0));
   }
 };
 
@@ -22818,7 +24116,7 @@ struct dense_growth : dense_half {
   }
   static constexpr tensor_list workspace(const arguments& in, pass why) {
     const std::size_t c = in[0].last();
-    const tensor scales = tensor{3 * c}.once();
+    const tensor scales = tensor{3 * c}.once().of(element::accumulated);
     if (why != pass::backward) return {scales, tensor{2 * Growth}.of(element::accumulated)};
     return {scales, tensor{2 * c}.of(element::accumulated)};
   }
@@ -22834,7 +24132,7 @@ struct dense_growth : dense_half {
     const std::size_t rows = call.rows * how.over.outputs();
     const channel_norm<T> norm = norm_of(queue, call, rows, how.in_channels);
     normalized_conv2d_forward(queue, how, call.rows, rows_of(call.outputs[0], rows, Growth, call.output_stride),
-                              call.outputs.sums(1), call.inputs[0], norm, call.parameters[2], call.workspace[0],
+                              call.outputs.sums(1), call.inputs[0], norm, call.parameters[2], call.workspace.sums(0),
                               call.workspace.sums(1));
   }
   template <class Queue, class T>
@@ -22854,7 +24152,7 @@ struct dense_growth : dense_half {
     const normalized_conv2d_gradients<T> to{call.input_gradients[0], call.input_gradients.sums(1), call.gradients[0],
                                             call.gradients[1], call.gradients[2]};
     normalized_conv2d_backward(queue, how, call.rows, to, gradient, call.inputs[0], norm_of(call), call.parameters[2],
-                               call.workspace[0], call.workspace.sums(1));
+                               call.workspace.sums(0), call.workspace.sums(1));
   }
 
 private:
@@ -22901,9 +24199,10 @@ struct DenseTransition {
   static constexpr tensor_list tape(const arguments& in) { return {half::statistics_of(in[0].last())}; }
   static constexpr tensor_list workspace(const arguments& in, pass why) {
     const std::size_t c = in[0].last();
-    if (why == pass::backward) return {tensor{3 * (c + Out)}.once(), half::statistics_of(c)};
+    if (why == pass::backward) return {tensor{3 * (c + Out)}.once().of(element::accumulated), half::statistics_of(c)};
     const ops::normalized_product_room room = ops::room_of_normalized_product(half::pixels_of(in[0]), c, Out);
-    const tensor weight = tensor{room.weight}.once(), scales = tensor{room.scales}.once();
+    const tensor weight = tensor{room.weight}.once().of(element::accumulated);
+    const tensor scales = tensor{room.scales}.once().of(element::accumulated);
     const tensor partial = tensor{room.partial}.of(element::accumulated);
     if (why == pass::evaluate) return {weight, scales, partial, half::statistics_of(c)};
     return {weight, scales, partial};
@@ -22931,7 +24230,7 @@ struct DenseTransition {
                                   static_cast<const accumulated<T>*>(statistics));
       norm = ops::channel_norm<T>::of_batch(statistics, detail::dense_eps, weight, bias);
     }
-    const ops::normalized_product_memory<T> memory{call.workspace[0], call.workspace[1], call.workspace.sums(2)};
+    const ops::normalized_product_memory<T> memory{call.workspace.sums(0), call.workspace.sums(1), call.workspace.sums(2)};
     normalized_product_forward(queue, ops::matrix<T>{call.outputs[0], rows, Out}, nullptr, x, norm, call.parameters[2], memory);
   }
 
@@ -22951,7 +24250,8 @@ struct DenseTransition {
         ops::channel_norm<T>::of_batch(call.tape.sums(0), detail::dense_eps, call.parameters[0], call.parameters[1]);
     const ops::matrix<const T> gradient{call.output_gradients[0], rows, Out},
         unread{nullptr, rows, Out}; // its statistics do not exist
-    normalized_product_backward(queue, to, gradient, unread, nullptr, nullptr, x, norm, call.parameters[2], call.workspace[0]);
+    normalized_product_backward(queue, to, gradient, unread, nullptr, nullptr, x, norm, call.parameters[2],
+                                call.workspace.sums(0));
     if (call.input_gradients)
       channel_statistics_backward(queue, to.x, ops::matrix<const T>{to.x.data, rows, channels}, x, call.tape.sums(0),
                                   static_cast<const accumulated<T>*>(by_statistics));
@@ -23388,6 +24688,191 @@ struct Flatten {
 };
 
 } // namespace cairn
+
+// cairn/layer/float_border.hpp
+
+// The two ends of an in_float<...> (net/in_float.hpp). Between them values are accumulated<T>: float in a network of 16 bits. In
+// a network of float or double they are T, and a border does nothing where it may lie on its input.
+namespace cairn::detail {
+
+// One of the two borders: the first tensor in elements of type To; integers stay as they are. First is the layer after it, if it
+// knows what it takes.
+template <element From, element To>
+struct float_border {
+  static constexpr reads backward_reads = reads::nothing;
+  static constexpr bool in_place = true; // where both types are the same
+  static constexpr bool reshapes = true;
+  static constexpr bool takes_no_place = true;
+
+  static constexpr bool accepts(const arguments& in) {
+    return !in[0].per_batch && (in[0].type == From || in[0].type == element::int32);
+  }
+  static constexpr tensor outputs(const arguments& in) { return in[0].type == From ? in[0].of(To) : in[0]; }
+  static constexpr work flops(const arguments&) { return {}; }
+
+  template <class Queue, class T>
+  static void forward(Queue& queue, const forward_call<T>& call) {
+    const std::size_t count = call.rows * call.in(0).size();
+    if (call.in(0).type == element::int32) copy(queue, count, call.outputs.integers(0), call.inputs.integers(0));
+    else if constexpr (!is_narrow<T>) copy(queue, count, call.outputs[0], call.inputs[0]);
+    else if constexpr (To == element::accumulated) convert(queue, count, call.outputs.sums(0), call.inputs[0]);
+    else convert(queue, count, call.outputs[0], call.inputs.sums(0));
+  }
+  template <class Queue, class T>
+  static void backward(Queue& queue, const backward_call<T>& call) {
+    if (!call.input_gradients) return;
+    const std::size_t count = call.rows * call.in(0).size();
+    if constexpr (!is_narrow<T>) copy(queue, count, call.input_gradients[0], call.output_gradients[0]);
+    else if constexpr (To == element::accumulated) convert(queue, count, call.input_gradients[0], call.output_gradients.sums(0));
+    else convert(queue, count, call.input_gradients.sums(0), call.output_gradients[0]);
+  }
+};
+template <class First>
+struct enter_float : float_border<element::real, element::accumulated> {};
+template <class First>
+  requires requires { First::inputs; }
+struct enter_float<First> : float_border<element::real, element::accumulated> {
+  static constexpr tensor_list inputs = First::inputs;
+};
+using leave_float = float_border<element::accumulated, element::real>;
+
+} // namespace cairn::detail
+
+// cairn/layer/real_arguments.hpp
+
+// Descriptions in elements of the network's type, and the same in accumulated ones: see float_layer.hpp.
+namespace cairn::detail {
+
+// What arrives in a layer inside, as the layer itself describes it: with elements of the network's type. The network's constants
+// have that type, so they are not passed: a layer that needs one refuses.
+struct real_arguments {
+  static constexpr tensor_list no_constants{};
+  value_list list{};
+
+  constexpr explicit real_arguments(const arguments& in) {
+    for (std::size_t k = 0; k < in.count; ++k)
+      list.push_back(in[k].type == element::accumulated ? in[k].of(element::real) : in[k]);
+  }
+  constexpr operator arguments() const { return {list.items.data(), list.count, no_constants}; }
+};
+// The same list in accumulated elements.
+constexpr tensor_list in_sums(const tensor_list& list) {
+  tensor_list out;
+  for (const tensor& t : list) out.push_back(t.type == element::real ? t.of(element::accumulated) : t);
+  return out;
+}
+
+} // namespace cairn::detail
+
+// cairn/layer/float_layer.hpp
+
+namespace cairn::detail {
+
+// The same memory, read as elements of another type.
+template <class T, class From>
+tensors<T> seen_as(const tensors<From>& t) {
+  return {t.block, t.offsets, t.there};
+}
+
+// A layer, whose parameters are those that it has where values are real.
+template <class L>
+struct with_real_arguments : L {};
+template <class L>
+  requires requires(const arguments& in) { L::parameters(in); }
+struct with_real_arguments<L> : L {
+  static constexpr tensor_list parameters(const arguments& in) { return L::parameters(real_arguments(in)); }
+};
+
+// A layer that works in accumulated<T>: its values, its tape, and its parameters, which are read from the master copy.
+template <class L>
+struct float_layer : with_real_arguments<L> {
+  static constexpr bool adds = false, strided = false; // the addend is of the network's type
+
+  static constexpr bool accepts(const arguments& in) {
+    for (std::size_t k = 0; k < in.count; ++k)
+      if (in[k].per_batch || in[k].type == element::real) return false;
+    const real_arguments real(in);
+    const arguments own = real;
+    if constexpr (requires { L::accepts(own); }) {
+      if (!L::accepts(own)) return false;
+    } else if (!are_real(own)) {
+      return false;
+    }
+    return tensor_list(L::outputs(own)).count == 1;
+  }
+  static constexpr tensor outputs(const arguments& in) { return in_sums(tensor_list(L::outputs(real_arguments(in))))[0]; }
+  static constexpr tensor_list buffers(const arguments& in) {
+    if constexpr (requires { L::buffers(in); }) return L::buffers(real_arguments(in));
+    else return {};
+  }
+  static constexpr tensor_list tape(const arguments& in) {
+    if constexpr (requires { L::tape(in); }) return in_sums(L::tape(real_arguments(in)));
+    else return {};
+  }
+  static constexpr tensor_list workspace(const arguments& in, pass why) {
+    if constexpr (requires { L::workspace(in, why); }) return in_sums(L::workspace(real_arguments(in), why));
+    else return {};
+  }
+  static constexpr work flops(const arguments& in) {
+    const real_arguments real(in);
+    const arguments own = real;
+    if constexpr (requires { L::flops(own); }) return L::flops(own);
+    else {
+      const std::uint64_t made = outputs(in).size();
+      return {made, made, made};
+    }
+  }
+
+  template <class T, class Queue>
+    requires has_forward<L, Queue, accumulated<T>>
+  static void forward(Queue& queue, const forward_call<T>& call) {
+    if constexpr (!is_narrow<T>) return L::forward(queue, call);
+    else {
+      using sum = accumulated<T>;
+      forward_call<sum> wide;
+      wide.rows = call.rows;
+      wide.given = call.given;
+      wide.inputs = seen_as<const sum>(call.inputs);
+      wide.outputs = seen_as<sum>(call.outputs);
+      wide.parameters = call.masters;
+      wide.buffers = call.buffers;
+      wide.tape = seen_as<sum>(call.tape);
+      wide.workspace = seen_as<sum>(call.workspace);
+      wide.why = call.why;
+      wide.random = call.random;
+      wide.then = call.then;
+      wide.over_ranks = call.over_ranks;
+      L::forward(queue, wide);
+    }
+  }
+  template <class T, class Queue>
+    requires has_backward<L, Queue, accumulated<T>>
+  static void backward(Queue& queue, const backward_call<T>& call) {
+    if constexpr (!is_narrow<T>) return L::backward(queue, call);
+    else {
+      using sum = accumulated<T>;
+      backward_call<sum> wide;
+      wide.rows = call.rows;
+      wide.given = call.given;
+      wide.inputs = seen_as<const sum>(call.inputs);
+      wide.outputs = seen_as<const sum>(call.outputs);
+      wide.output_gradients = seen_as<const sum>(call.output_gradients);
+      wide.input_gradients = seen_as<sum>(call.input_gradients);
+      wide.parameters = call.masters;
+      wide.gradients = call.gradients;
+      wide.buffers = call.buffers;
+      wide.tape = seen_as<const sum>(call.tape);
+      wide.workspace = seen_as<sum>(call.workspace);
+      wide.random = call.random;
+      wide.before = call.before;
+      wide.over_ranks = call.over_ranks;
+      wide.added_sums = call.added_sums;
+      L::backward(queue, wide);
+    }
+  }
+};
+
+} // namespace cairn::detail
 
 // cairn/layer/gelu.hpp
 
@@ -27917,7 +29402,7 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
       const value_list& after = values.of[e].after;
       out[e].output = to.of(after);
       out[e].type = types[e];
-      if (after.count > 1 || before.count > 1) {
+      if (after.count > 1 || before.count > 1 || after.items[0].type != before.items[0].type) {
         const bool same = same_layout(before, after, to);
         out[e].in_place_forward = out[e].in_place_forward && same;
         out[e].in_place_backward = out[e].in_place_backward && same;
@@ -28570,9 +30055,9 @@ struct cross_attention_message {
     static_assert(
         is_right<Wrong>,
         "MultiheadAttention: of two tensors, its number of heads divides its width, attention::cross is its first option, and "
-        "the others are at most one mask (attention::full, causal, window<N> with N above 0) and at most one "
-        "attention::key_heads<N>, where N divides the number of heads; write MultiheadAttention<128, 4, attention::cross>; see "
-        "wrong_cross_attention<type>");
+        "the others are at most one mask (attention::full, causal, window<N> with N above 0), at most one "
+        "attention::key_heads<N>, where N divides the number of heads, and attention::added_mask, attention::key_lengths and "
+        "attention::dropout<P> once each; write MultiheadAttention<128, 4, attention::cross>; see wrong_cross_attention<type>");
     return false;
   }
 };
@@ -29351,12 +30836,14 @@ struct gradient_place {
   const T* zeros = nullptr; // as many as the padding after a tensor may have; null if padding need not be cleared
 };
 
-// For a T of 16 bits, whose master copy has another type: the parameters of frozen blocks as T. They lie as the buffers do.
+// For a T of 16 bits, whose master copy has another type: the parameters of frozen blocks as T, which lie as the buffers do, and
+// the master copy of the others.
 template <class T, bool Narrow = is_narrow<T>>
 struct frozen_as_T {};
 template <class T>
 struct frozen_as_T<T, true> {
   const T* frozen = nullptr;
+  const accumulated<T>* masters = nullptr;
 };
 
 // The operands of one walk of a chain: its ends, its memory, its block of the parameters, and what the whole step shares.
@@ -29412,7 +30899,7 @@ struct frame : frozen_as_T<T> {
     parameters += parameter_begin;
     buffers += state_begin;
     gradient_begin += parameter_begin;
-    if constexpr (is_narrow<T>) this->frozen += state_begin;
+    if constexpr (is_narrow<T>) this->frozen += state_begin, this->masters += parameter_begin;
   }
 };
 
@@ -29538,6 +31025,7 @@ private:
       call.outputs = to;
       call.constants = frame_.constants;
       call.parameters = parameters_of(i);
+      call.masters = masters_of(i);
       call.tied = tied_parameter(tie_of(i));
       call.buffers = buffers_of(i);
       if (o.wants_tape) call.tape = {frame_.bytes(at.tape), e.tape.offsets.data()};
@@ -29605,6 +31093,7 @@ private:
     call.input_gradients = to;
     call.constants = frame_.constants;
     call.parameters = parameters_of(i);
+    call.masters = masters_of(i);
     call.buffers = buffers_of(i).to_read();
     call.gradients = {reinterpret_cast<std::byte*>(made), e.gradient_layout().offsets.data()};
     const tie* const tied = tie_of(i);
@@ -29633,6 +31122,13 @@ private:
     const T* const begin =
         program_.is_frozen ? frame_.frozen_parameters(program_.state_begin[i]) : frame_.parameters + program_.parameter_begin[i];
     return {reinterpret_cast<const std::byte*>(begin), program_.at(i).parameter_layout.offsets.data()};
+  }
+  tensors<const sum> masters_of([[maybe_unused]] std::size_t i) const {
+    if constexpr (is_narrow<T>) {
+      const sum* const begin =
+          program_.is_frozen ? frame_.buffers + program_.state_begin[i] : frame_.masters + program_.parameter_begin[i];
+      return {reinterpret_cast<const std::byte*>(begin), program_.at(i).gradient_layout().offsets.data()};
+    } else return {};
   }
   const tie* tie_of(std::size_t i) const {
     for (const tie& t : program_.ties)
@@ -30040,7 +31536,7 @@ struct at_any_length<Part, pack<Parts...>> {
   static auto find() {
     if constexpr (made_of<Part>::as != part_kind::layer)
       return type_of<typename made_of<Part>::template with<typename at_any_length<Parts>::type...>>{};
-    else if constexpr (requires { requires Part::takes_no_place; })
+    else if constexpr (requires { Part::constants; })
       return type_of<inputs_of_any_length<Part::inputs.size(), Part::constants.size()>>{};
     else return type_of<Part>{};
   }
@@ -30146,6 +31642,90 @@ struct made_of<Gated<F, G>> {
     }
   }
 };
+
+} // namespace cairn::detail
+
+// cairn/net/in_float.hpp
+
+namespace cairn {
+
+// The same layers in float where the network has 16 bits, for what does not bear to be rounded: the last layer before a loss, a
+// norm, a softmax over many classes. Values are widened once where they enter, and rounded once where they leave, gradients the
+// other way round; in between values, tape and products are float, and parameters are the master copy. In a network of float or
+// double it changes no value; a border there is a copy at most, and nothing where it may lie on its input.
+//
+//   Sequential<Linear<784, 512>, ReLU, in_float<LayerNorm<512>, Linear<512, 10>>>
+//
+// The layers have the names of their parameters and the places that they would have without it. They may be in a Sequential or a
+// Repeat, but not in a block such as Residual: write in_float inside of the block. Each makes one tensor; Tied, head_in_strips
+// and layers that read a constant stay outside.
+template <class... Layers>
+struct in_float {};
+
+} // namespace cairn
+
+namespace cairn::detail {
+
+struct in_float_message {
+  template <class Wrong>
+  static constexpr bool right() {
+    static_assert(is_right<Wrong>,
+                  "in_float: it takes layers, one or more, in a Sequential or a Repeat or by themselves; write it "
+                  "inside of blocks such as Residual or checkpoint, and leave Inputs, Tied and head_in_strips "
+                  "outside; see not_in_float<type>");
+    return false;
+  }
+};
+
+// What cannot be inside an in_float.
+template <class Part>
+struct not_in_float : in_float_message {};
+
+// Parts of an in_float with their layers replaced by those that work in float.
+template <class Part>
+struct part_in_float : type_of<float_layer<Part>> {
+  static constexpr bool is_right =
+      !requires { typename Part::tied_to; } && !requires { typename Part::layer_alone; } && !requires { Part::takes_no_place; };
+};
+template <class Part, class Parts>
+struct sequence_in_float;
+template <class Part, class... Parts>
+struct sequence_in_float<Part, pack<Parts...>>
+    : type_of<typename made_of<Part>::template with<typename part_in_float<Parts>::type...>> {
+  static constexpr bool is_right = made_of<Part>::is_right && (part_in_float<Parts>::is_right && ...);
+};
+template <class Part>
+  requires(made_of<Part>::as == part_kind::sequence)
+struct part_in_float<Part> : sequence_in_float<Part, typename made_of<Part>::parts> {};
+template <class Part>
+  requires(made_of<Part>::as != part_kind::sequence && made_of<Part>::as != part_kind::layer)
+struct part_in_float<Part> : type_of<Part> {
+  static constexpr bool is_right = false;
+};
+
+// The parts of an in_float between its borders, or what was made of them (net/initialized.hpp).
+template <class... Parts>
+struct parts_in_float {};
+
+template <class... Parts>
+struct made_of<parts_in_float<Parts...>> {
+  static constexpr part_kind as = part_kind::sequence;
+  static constexpr std::size_t times = 1;
+  static constexpr bool is_right = true;
+  using parts = pack<Parts...>;
+  template <class... Others>
+  using with = parts_in_float<Others...>;
+};
+template <class... Layers>
+struct made_of<in_float<Layers...>> : made_of<parts_in_float<>> {
+  static constexpr std::string_view name = "in_float";
+  static constexpr bool is_right = false;
+  using wrong = not_in_float<in_float<Layers...>>;
+};
+template <class... Layers>
+  requires(sizeof...(Layers) > 0 && (part_in_float<Layers>::is_right && ...))
+struct made_of<in_float<Layers...>> : made_of<parts_in_float<enter_float<typename first_layer<Sequential<Layers...>>::type>,
+                                                             typename part_in_float<Layers>::type..., leave_float>> {};
 
 } // namespace cairn::detail
 
@@ -32443,8 +34023,8 @@ struct norm2 {
   static constexpr std::string_view text = "norm2";
 };
 
-// The kinds of options: each is given once at most.
-enum class encoder_option : unsigned char { order, norm, dropout, attention, activation };
+// The kinds of options, of which each is given once at most, but those of the attention. `memory` is for a decoder.
+enum class encoder_option : unsigned char { order, norm, dropout, attention, activation, memory };
 
 template <class Option>
 struct read_encoder_option {
@@ -32487,6 +34067,18 @@ struct encoder_attention;
 template <std::size_t C, std::size_t Heads, class... Options>
 struct encoder_attention<C, Heads, pack<Options...>> : made_of<MultiheadAttention<C, Heads, Options...>> {};
 
+// Is there at most one option of this kind?
+template <encoder_option Kind, class... Options>
+inline constexpr bool is_given_once = encoder_options_of<Kind, pack<>, Options...>::type::size < 2;
+
+// Are all but those of a decoder's memory right?
+template <class Attention, std::size_t Feedforward, class... Options>
+constexpr bool encoder_options_are_right() {
+  return Attention::is_right && Feedforward > 0 && is_given_once<encoder_option::order, Options...> &&
+         is_given_once<encoder_option::norm, Options...> && is_given_once<encoder_option::dropout, Options...> &&
+         is_given_once<encoder_option::activation, Options...>;
+}
+
 struct transformer_encoder_layer_message {
   template <class Wrong>
   static constexpr bool right() {
@@ -32515,9 +34107,8 @@ struct made_of<TransformerEncoderLayer<C, Heads, Feedforward, Options...>> {
   static constexpr std::size_t times = 1;
   static constexpr std::string_view name = "TransformerEncoderLayer";
   static constexpr bool takes_one_place = true;
-  static constexpr bool is_right = attends::is_right && Feedforward > 0 && given<encoder_option::order>::size < 2 &&
-                                   given<encoder_option::norm>::size < 2 && given<encoder_option::dropout>::size < 2 &&
-                                   given<encoder_option::activation>::size < 2;
+  static constexpr bool is_right =
+      encoder_options_are_right<attends, Feedforward, Options...>() && given<encoder_option::memory>::size == 0;
   using wrong = wrong_transformer_encoder_layer<layer_type>;
 
 private:
@@ -32559,7 +34150,8 @@ namespace cairn {
 // memory (Tk, C), and makes (Tq, C); the memory stays beside it for the next layer.
 //
 // The options are those of TransformerEncoderLayer, in any order. A mask is that of the self-attention: a decoder that writes a
-// text needs attention::causal. attention::key_heads<N> holds for both attentions.
+// text needs attention::causal. Masks of the attention to the memory are given together, as
+// attention::memory<attention::key_lengths>. attention::key_heads<N> and attention::dropout<P> hold for both attentions.
 //
 // It is a part of the chain around it, as the encoder's layer, and takes one place in names. Its parameters have torch's names:
 // self_attn.in_proj_weight, multihead_attn.out_proj.bias, linear1.weight, linear2.weight, norm1.weight to norm3.weight and so on.
@@ -32568,7 +34160,21 @@ struct TransformerDecoderLayer {};
 
 } // namespace cairn
 
+namespace cairn::attention {
+
+// Option of TransformerDecoderLayer: masks of the attention to the memory, as in MultiheadAttention<C, Heads, attention::cross,
+// Options...>. attention::key_lengths are the numbers of the memory's tokens, the network's last integer_constant<>.
+template <class... Options>
+struct memory {};
+
+} // namespace cairn::attention
+
 namespace cairn::detail {
+
+template <class... Options>
+struct read_encoder_option<attention::memory<Options...>> {
+  static constexpr encoder_option kind = encoder_option::memory;
+};
 
 // The names of its parts that an encoder's layer does not have.
 struct multihead_attn {
@@ -32578,14 +34184,34 @@ struct norm3 {
   static constexpr std::string_view text = "norm3";
 };
 
-// The attention to the memory, with the number of key heads among these options.
-template <std::size_t C, std::size_t Heads, class Found>
-struct decoder_attention;
-template <std::size_t C, std::size_t Heads, class... Options>
-struct decoder_attention<C, Heads, pack<Options...>> {
-  static constexpr std::size_t given = (std::size_t{0} + ... + key_heads_of<Options>);
-  using type = made_of<MultiheadAttention<C, Heads, attention::cross, attention::key_heads<given == 0 ? Heads : given>>>;
+// The options of the self-attention that hold for the attention to the memory too.
+template <class Found, class... Options>
+struct shared_attention_options {
+  using type = Found;
 };
+template <class... Found, class First, class... Rest>
+struct shared_attention_options<pack<Found...>, First, Rest...>
+    : std::conditional_t<(key_heads_of<First> > 0 || is_attention_dropout<First>),
+                         shared_attention_options<pack<Found..., First>, Rest...>,
+                         shared_attention_options<pack<Found...>, Rest...>> {};
+
+// The attention to the memory, with its own options and the shared ones.
+template <std::size_t C, std::size_t Heads, class Shared, class Own>
+struct memory_attention;
+template <std::size_t C, std::size_t Heads, class... Shared>
+struct memory_attention<C, Heads, pack<Shared...>, pack<>>
+    : type_of<made_of<MultiheadAttention<C, Heads, attention::cross, Shared...>>> {};
+template <std::size_t C, std::size_t Heads, class... Shared, class... Own>
+struct memory_attention<C, Heads, pack<Shared...>, pack<attention::memory<Own...>>>
+    : type_of<made_of<MultiheadAttention<C, Heads, attention::cross, Own..., Shared...>>> {};
+template <std::size_t C, std::size_t Heads, class Shared, class A, class B, class... Rest>
+struct memory_attention<C, Heads, Shared, pack<A, B, Rest...>> : memory_attention<C, Heads, Shared, pack<A>> {};
+
+template <std::size_t C, std::size_t Heads, class OfSelf, class OfMemory>
+struct decoder_attention;
+template <std::size_t C, std::size_t Heads, class... OfSelf, class OfMemory>
+struct decoder_attention<C, Heads, pack<OfSelf...>, OfMemory>
+    : memory_attention<C, Heads, typename shared_attention_options<pack<>, OfSelf...>::type, OfMemory> {};
 
 struct transformer_decoder_layer_message {
   template <class Wrong>
@@ -32593,7 +34219,8 @@ struct transformer_decoder_layer_message {
     static_assert(
         is_right<Wrong>,
         "TransformerDecoderLayer: its number of heads divides its width, and each option is given once: "
-        "attention::norm_first, attention::norm<Layer>, Dropout<...>, an activation, a mask and attention::key_heads<N>; "
+        "attention::norm_first, attention::norm<Layer>, Dropout<...>, an activation, a mask, attention::key_heads<N>, "
+        "attention::added_mask, attention::key_lengths, attention::dropout<P> and attention::memory<masks of the memory>; "
         "write TransformerDecoderLayer<128, 4, 512, attention::norm_first, GELU, attention::causal>; see "
         "wrong_transformer_decoder_layer<type>");
     return false;
@@ -32610,13 +34237,14 @@ struct made_of<TransformerDecoderLayer<C, Heads, Feedforward, Options...>> {
   template <encoder_option Kind>
   using given = typename encoder_options_of<Kind, pack<>, Options...>::type;
   using attends = encoder_attention<C, Heads, given<encoder_option::attention>>;
-  using looks_up = typename decoder_attention<C, Heads, given<encoder_option::attention>>::type;
+  using looks_up = typename decoder_attention<C, Heads, given<encoder_option::attention>, given<encoder_option::memory>>::type;
 
   static constexpr part_kind as = part_kind::sequence;
   static constexpr std::size_t times = 1;
   static constexpr std::string_view name = "TransformerDecoderLayer";
   static constexpr bool takes_one_place = true;
-  static constexpr bool is_right = made_of<TransformerEncoderLayer<C, Heads, Feedforward, Options...>>::is_right;
+  static constexpr bool is_right = encoder_options_are_right<attends, Feedforward, Options...>() &&
+                                   is_given_once<encoder_option::memory, Options...> && looks_up::is_right;
   using wrong = wrong_transformer_decoder_layer<layer_type>;
 
 private:
@@ -33337,8 +34965,8 @@ struct loss_call {
 // them at call.constants, on every device.
 //
 // It may have scales_gradient, a constant: whether run() multiplies the derivative, before it is rounded to T, by
-// *call.gradient_scale where that is not null. The host can read it. A trainer with the option loss_scale expects it; the loss
-// itself is not multiplied.
+// *call.gradient_scale where that is not null: a number in the device's memory, which its ops read. A trainer with the option
+// loss_scale expects it; the loss itself is not multiplied.
 //
 // It may have runs_in_strips<Queue, T>, a constant: whether run() can compute it strip by strip, for a head_in_strips. The first
 // strip overwrites *call.loss, the others add their part to it, of a mean over all rows.
@@ -33546,8 +35174,12 @@ struct update_call {
   types::gradient_scale scale{}; // scale() multiplies the gradients before anything else
   double learning_rate = 0;      // of this step; differs from the optimizer's own if there is a schedule
   std::uint64_t step = 1;        // 1 in the first update
+  ops::skip_decision decision{}; // whether the device makes this update, and whether it is the one before: see takes_decision
   bool is_special = false;       // whether the optimizer's is_special() picked the parameters of this span: see below
   std::size_t group = 0;         // what its group_of() returned for them
+
+  // The number of this update if decision.is_one_less() is true on the device.
+  std::uint64_t step_if_one_less() const { return step > 1 ? step - 1 : 1; }
 };
 
 // An optimizer turns gradients into new parameters, element by element.
@@ -33565,6 +35197,10 @@ struct update_call {
 // ranks with different settings then refuse to start. It may have check(), which throws input_error about numbers that make no
 // sense: the trainer calls it before it takes them.
 //
+// It may have takes_decision, a constant: whether update() changes nothing where call.decision.skips() is true, and makes update
+// call.step_if_one_less() where call.decision.is_one_less() is. Both are asked by its ops, as they read the device's memory. A
+// trainer with the option loss_scale expects it on a device whose work is done later; elsewhere the trainer skips the call.
+//
 // It is a value that owns no memory: copy it, save it, compare it. examples/own_optimizer.cpp defines one.
 template <class O>
 concept optimizer = std::copyable<O> && requires(const O& o) {
@@ -33573,6 +35209,13 @@ concept optimizer = std::copyable<O> && requires(const O& o) {
 };
 
 } // namespace cairn
+
+namespace cairn::detail {
+
+template <class Optimizer>
+concept takes_decision = requires { requires Optimizer::takes_decision; };
+
+} // namespace cairn::detail
 
 // cairn/train/optimizers/parameter_groups.hpp
 
@@ -34549,8 +36192,8 @@ constexpr bool has_frozen(const program<T, Queue>& p) {
   return false;
 }
 
-// Memory for the parameters as bfloat16 or float16, frozen ones too. It has the values of the last make(), which must be
-// called again after a change of the parameters.
+// Memory for the parameters as bfloat16 or float16, frozen ones too. It has the values of the last make(): see
+// updated_weights.hpp for a trainer's, and shared_weights.hpp for a model's.
 template <class Plan, class T, class Device>
 class working_weights<Plan, T, Device, true> {
   using sum = accumulated<T>;
@@ -34567,8 +36210,14 @@ public:
     convert(queue, Plan::parameter_block, at(0), parameters);
     if constexpr (frozen) convert(queue, Plan::state_block, at(frozen_begin), buffers);
   }
-  void lend(frame<T>& f, const sum*) const {
+  // The same for elements [begin, end) of the parameters that are learnt.
+  template <class Queue>
+  void make(Queue& queue, const sum* parameters, std::size_t begin, std::size_t end) {
+    convert(queue, end - begin, at(0) + begin, parameters + begin);
+  }
+  void lend(frame<T>& f, const sum* parameters) const {
     f.parameters = at(0);
+    f.masters = parameters;
     f.frozen = at(frozen_begin);
   }
 
@@ -34979,6 +36628,7 @@ struct loss_scaling {
   constexpr double first() const { return static_cast<double>(static_cast<float>(init_scale)); }
   // The scale with which a run goes on that was saved with this one; 0: with none.
   constexpr double resumed(double saved) const { return !is_on_ ? 0 : is_dynamic_ && saved > 0 ? saved : first(); }
+  constexpr loss_scale_rule rule() const { return {growth_factor, backoff_factor, growth_interval}; }
   // Throws input_error for invalid numbers.
   void check() const {
     if (!is_on_) return;
@@ -34996,43 +36646,14 @@ struct loss_scaling {
     return "dynamic_scale " + shortest_text(init_scale) + ", grows by " + shortest_text(growth_factor) + " after " +
            std::to_string(growth_interval) + " steps, backs off by " + shortest_text(backoff_factor);
   }
-  void add_to(hash64& h) const {
-    if (!is_on_) return;
-    for (const double number : {init_scale, growth_factor, backoff_factor}) h.add(std::bit_cast<std::uint64_t>(number));
-    h.add(growth_interval).add(max_skips);
-  }
 
 private:
   bool is_on_ = false, is_dynamic_ = false;
 };
 
-// The state of loss scaling, which a saved state contains and all ranks have in common.
-struct loss_scale_state {
-  double scale = 0;                 // of the next step; 0: the loss is not scaled
-  std::uint64_t growth_tracker = 0; // steps since the scale has changed or an update was skipped
-  std::uint64_t skipped = 0;        // updates so far
-  std::uint64_t in_a_row = 0;       // of these, since the last update
-
-  // As torch.amp.GradScaler.update(): the scale is rounded to float, and does not grow to infinity. It does not fall so far that
-  // its inverse is infinite.
-  void update(const loss_scaling& by, bool is_finite) {
-    const auto rounded = [this](double factor) { return static_cast<float>(scale * factor); };
-    if (!is_finite) {
-      if (const float lower = rounded(by.backoff_factor); lower >= std::numeric_limits<float>::min())
-        scale = static_cast<double>(lower);
-      growth_tracker = 0;
-      ++skipped;
-      ++in_a_row;
-      return;
-    }
-    in_a_row = 0;
-    if (++growth_tracker < by.growth_interval) return;
-    growth_tracker = 0;
-    if (const float higher = rounded(by.growth_factor); std::isfinite(higher)) scale = static_cast<double>(higher);
-  }
-  void add_to(hash64& h) const { h.add(std::bit_cast<std::uint64_t>(scale)).add(growth_tracker).add(skipped).add(in_a_row); }
-  bool operator==(const loss_scale_state&) const = default;
-};
+inline void add_to(hash64& h, const loss_scale_state& s) {
+  h.add(std::bit_cast<std::uint64_t>(s.scale)).add(s.growth_tracker).add(s.skipped).add(s.in_a_row);
+}
 
 // Why there is no loss scaling in a trainer.
 enum class no_scaling : unsigned char { fused, apart };
@@ -35042,8 +36663,8 @@ constexpr void refuse_to_scale() {
                 "fused_update: loss_scale needs the norm of all gradients before the first update, and with a fused update there "
                 "are never all of them; leave out .loss_scale, or train without fused_update");
   static_assert(sizeof(Given) == 0 || Why != no_scaling::apart,
-                "trainer: loss_scale is for devices whose memory the host shares, such as cpu, as the host decides whether an "
-                "update is skipped; leave out .loss_scale on this device");
+                "trainer: loss_scale needs a device that has the ops check_gradients and clip_checked, as a device whose work is "
+                "done later decides itself whether an update is skipped; leave out .loss_scale on this device, or write them");
 }
 
 // Replaces loss_scaling where nothing can be scaled: any attempt to set it is a compile error that says why.
@@ -35813,6 +37434,87 @@ private:
 
 } // namespace cairn::detail
 
+// cairn/train/updated_weights.hpp
+
+namespace cairn::detail {
+
+// The working copy of a trainer's weights, where layers read another type than the master copy has. Every update writes it too,
+// so neither the micro-batches of a step nor evaluations make one, and an update that is skipped leaves it as it is. After any
+// other change of the weights the next pass makes it anew. For float and double there is none.
+//
+// Once the program has had a span, by which it can write to the weights at any later time, every pass makes it anew: such writes
+// cannot be noticed.
+template <class Plan, class T, class Device, bool Narrow = is_narrow<T>>
+class updated_weights {
+public:
+  static constexpr std::size_t bytes = 0;
+
+  explicit updated_weights(Device&) {}
+
+  void changed() {}
+  void opened() {}
+  template <class Queue>
+  void lend(Queue&, frame<T>& f, const T* parameters, const T*) {
+    f.parameters = parameters;
+  }
+  template <class Queue, class Update>
+  void update(Queue&, const T*, std::size_t begin, std::size_t end, const Update& apply) {
+    apply(begin, end);
+  }
+};
+
+template <class Plan, class T, class Device>
+class updated_weights<Plan, T, Device, true> {
+  using sum = accumulated<T>;
+  using copy_type = working_weights<Plan, T, Device>;
+
+public:
+  static constexpr std::size_t bytes = copy_type::bytes;
+
+  explicit updated_weights(Device& device) : copy_(device) {}
+
+  // The weights have changed, or are about to, outside of update(); or the program may change them at any later time.
+  void changed() { is_current_ = false; }
+  void opened() { is_open_ = true; }
+
+  template <class Queue>
+  void lend(Queue& queue, frame<T>& f, const sum* parameters, const sum* buffers) {
+    if (is_open_ || !is_current_) copy_.make(queue, parameters, buffers);
+    is_current_ = true;
+    copy_.lend(f, parameters);
+  }
+
+  // Calls apply(begin, end), which updates these elements of the parameters, and rounds what it has written. On a cpu both are
+  // done in pieces, so that the new values are still in the cache: measured with 13 million parameters, rounding takes 13 ms
+  // in place of 23. An exception leaves a copy that is not current.
+  template <class Queue, class Update>
+  void update(Queue& queue, const sum* parameters, std::size_t begin, std::size_t end, const Update& apply) {
+    if (is_open_ || !is_current_) return apply(begin, end);
+    is_current_ = false;
+    const std::size_t piece = elements_at_once(queue, end - begin);
+    for (std::size_t i = begin; i < end; i += piece) {
+      const std::size_t behind = std::min(end, i + piece);
+      apply(i, behind);
+      copy_.make(queue, parameters, i, behind);
+    }
+    is_current_ = true;
+  }
+
+private:
+  // With several threads an op is cut into parts of 65536 elements.
+  template <class Queue>
+  static std::size_t elements_at_once([[maybe_unused]] Queue& queue, std::size_t all) {
+    if constexpr (requires { queue.threads(); }) return queue.threads() == 1 ? 16384 : 65536 * queue.threads();
+    else return std::max<std::size_t>(all, 1);
+  }
+
+  copy_type copy_;
+  bool is_current_ = false;
+  bool is_open_ = false;
+};
+
+} // namespace cairn::detail
+
 // cairn/train/state/feature_order.hpp
 
 // An image is (height, width, channels) here and (channels, height, width) in PyTorch, so a Flatten makes the same features of it
@@ -35876,7 +37578,7 @@ private:
     std::size_t last = p.size(); // the stage that decides the order of the result
     for (std::size_t i = wanted.empty() ? 0 : p.size(); i-- > 0;) {
       const auto& e = p.at(i);
-      if (e.chains.empty() && !is_product(e.parameters) && (*e.arrives)[0] == after(p, i)) continue;
+      if (e.chains.empty() && !is_product(e.parameters) && are_alike((*e.arrives)[0], after(p, i))) continue;
       last = i;
       break;
     }
@@ -35903,10 +37605,15 @@ private:
     for (const tensor& t : e.buffers)
       if (!mixes && t.rank() == 1 && t.last() == v.order.size()) keep(leaf, t, {{}, v.order});
     if (mixes) return {wanted, made.rank() == 3 && !std::any_of(e.parameters.begin(), e.parameters.end(), is_kernel)};
-    if (taken == made) return v;
-    const bool flattens = taken.rank() == 3 && made.rank() == 1 && taken.size() == made.size() && taken.is_real();
+    if (are_alike(taken, made)) return v;
+    const bool flattens =
+        taken.rank() == 3 && made.rank() == 1 && taken.size() == made.size() && taken.type != element::int32 && !taken.per_batch;
     if (flattens && !v.has_rows) return {order_of_image(taken[0] * taken[1], taken[2]), false};
     return {};
+  }
+  // Equal but for the border of an in_float.
+  static bool are_alike(const tensor& a, const tensor& b) {
+    return a == b || (a.type != element::int32 && b.type != element::int32 && a.of(b.type) == b);
   }
   static bool is_kernel(const tensor& t) { return t.rank() > 2; }
 
@@ -36143,7 +37850,7 @@ template <class Plan, class Net, class T, class Device>
 class replica : public weights_of<Plan, Net, T, Device, true>, public execution_context<Plan, T, Device> {
   using learnt = weights_of<Plan, Net, T, Device, true>;
   using context = execution_context<Plan, T, Device>;
-  using working_weights_type = working_weights<Plan, T, Device>;
+  using working_weights_type = updated_weights<Plan, T, Device>;
 
 public:
   using learnt::device, learnt::threads;
@@ -36178,13 +37885,11 @@ public:
     if (is_half_made_) refuse_half_step();
   }
 
-  // A frame with everything that the whole network shares, without its inputs. With a 16-bit T the working copy of the weights
-  // is made anew for each pass, so layers never read old ones, whatever wrote to the parameters.
+  // A frame with everything that the whole network shares, without its inputs.
   frame<T> lend(std::size_t rows, pass why) {
     expect_whole_step();
     frame<T> f = this->blank(rows, why);
-    working_.make(this->compute(), this->parameters().data(), this->buffers().data());
-    working_.lend(f, this->parameters().data());
+    working_.lend(this->compute(), f, this->parameters().data(), this->buffers().data());
     f.buffers = this->buffers().data();
     f.tied_gradients = reinterpret_cast<sum*>(tied_gradients_.data());
     return f;
@@ -36204,9 +37909,14 @@ public:
     return this->evaluate_into(this->code(), inputs, into, for_evaluation(), where, this->wait());
   }
 
-  // The program can write to the weights now (changed) or at any later time (opened). A replica has nothing that could be old.
-  void changed() {}
-  void opened() {}
+  // Anything but update() writes to the weights before the next pass (changed), or may write at any later time (opened).
+  void changed() { working_.changed(); }
+  void opened() { working_.opened(); }
+  // Calls apply(begin, end) with pieces of [begin, end), to update these elements of the parameters.
+  template <class Update>
+  void update(std::size_t begin, std::size_t end, const Update& apply) {
+    working_.update(this->compute(), this->parameters().data(), begin, end, apply);
+  }
 
 private:
   auto for_evaluation() {
@@ -37122,6 +38832,100 @@ private:
 
 } // namespace cairn::detail
 
+// cairn/train/step/loss_scale_of_steps.hpp
+
+// Loss scaling in the steps of a trainer, whose parts `t` is (training.hpp). Where the host shares the device's memory, it
+// decides on updates, and the state is in t.counters. Elsewhere the device does and has the state: the host learns it when a
+// step is over, and waits for it only where somebody asks.
+namespace cairn::detail {
+
+// Training goes on with this state.
+template <class Training>
+void set_loss_scale(Training& t, const loss_scale_state& given) {
+  t.counters.begin_scale(given);
+  if constexpr (Training::types::scales_on_device)
+    if (t.scales_loss()) t.scale.send(t.compute(), given, t.waiting());
+}
+
+template <class Training>
+void begin_loss_scale(Training& t) {
+  using types = typename Training::types;
+  if constexpr (types::can_scale_loss) {
+    if (!t.scales_loss()) return;
+    if (!scales_gradient<typename types::loss>)
+      throw input_error("trainer: expected a loss that multiplies its derivative by *call.gradient_scale, for the option "
+                        "loss_scale, and says so by static constexpr bool scales_gradient = true; found " +
+                        std::string(type_name<typename types::loss>()));
+    if (types::scales_on_device && !takes_decision<typename types::optimizer>)
+      throw input_error("trainer: expected an optimizer that asks call.decision, for the option loss_scale on a device whose "
+                        "work is done later, and says so by static constexpr bool takes_decision = true; found " +
+                        std::string(type_name<typename types::optimizer>()));
+    set_loss_scale(t, {.scale = t.options.loss_scale.first()});
+  }
+}
+
+// Waits until the host knows the scale of the next step.
+template <class Training>
+void know_loss_scale(Training& t) {
+  if constexpr (Training::types::scales_on_device)
+    if (t.scales_loss()) t.wait_for_all();
+}
+// The same after steps that failed, whose results were dropped.
+template <class Training>
+void fetch_loss_scale(Training& t) {
+  if constexpr (Training::types::scales_on_device)
+    if (t.scales_loss()) t.counters.begin_scale(t.scale.fetched(t.compute(), t.waiting()).state);
+}
+
+// Throws, on all ranks alike, if too many updates in a row were skipped, up to this step.
+template <class Training>
+void check_skips(const Training& t, std::uint64_t step) {
+  const loss_scale_state& s = t.counters.loss_scale;
+  const std::size_t most = t.options.loss_scale.max_skips;
+  if (most == 0 || s.in_a_row <= most) return;
+  throw error("trainer: expected finite gradients in one of " + std::to_string(s.in_a_row) + " steps, found none, up to step " +
+              std::to_string(step) + ", with a loss_scale down to " + shortest_text(s.scale) +
+              ": not the scale is too large, but the loss or an activation is not finite; lower the " +
+              "learning rate, look at the inputs, train with another element type, or raise max_skips");
+}
+// Takes the state after a step, which the device has told. Updates that were skipped have changed nothing, so it is not too late
+// to say that there were too many.
+template <class Training>
+void learn_loss_scale(Training& t, std::uint64_t step, const loss_scale_state& told) {
+  t.counters.learn_scale(step, told);
+  try {
+    check_skips(t, step);
+  } catch (const error& skipped) {
+    t.guard.fail(skipped.what());
+    throw;
+  }
+}
+
+// The scale of the next loss, where ops can read it.
+template <class Training>
+const double* loss_scale_for_ops(const Training& t) {
+  if constexpr (Training::types::scales_on_device) return &t.scale.there()->state.scale;
+  else return &t.counters.loss_scale.scale;
+}
+
+// Keeps the scale of this loss, by which its input gradient is divided when the program reads it.
+template <class Training>
+void keep_input_gradient_scale(Training& t) {
+  using types = typename Training::types;
+  if (!t.scales_loss()) return;
+  if constexpr (!types::scales_on_device) t.counters.input_gradient_scale = t.counters.loss_scale.scale;
+  else if constexpr (types::input_gradient_bytes > 0)
+    copy(t.compute(), std::size_t{1}, &t.scale.there()->input_gradient_scale, loss_scale_for_ops(t));
+}
+template <class Training>
+double input_gradient_scale(Training& t) {
+  if constexpr (Training::types::scales_on_device)
+    return t.scales_loss() ? t.scale.fetched(t.compute(), t.waiting()).input_gradient_scale : 1;
+  else return t.counters.input_gradient_scale;
+}
+
+} // namespace cairn::detail
+
 // cairn/train/ranks/step_facts.hpp
 
 namespace cairn::detail {
@@ -37841,15 +39645,32 @@ struct step_counters {
   double gradient_norm = 0;             // of the last step, over all ranks and micro-batches, before clipping
   double scale = 1;                     // by which that step multiplied its gradients
   loss_scale_state loss_scale{};        // of the next step
-  double input_gradient_scale = 1;      // by which the last micro-batch's input gradient is multiplied
-  bool is_scaled = false;               // the gradients are those that it applied
-  bool wants_to_stop = false;           // this rank asks to; sent with the next step
-  bool tells_stop = false;              // the current step carries that request
-  bool stops = false;                   // a rank asked to in the last step
+  // Where the device decides on updates, `loss_scale` is what the host knows: that after step scale_step. All ranks know the one
+  // before it, as the host waits for a step before it makes the second after it.
+  loss_scale_state loss_scale_before{};
+  std::uint64_t scale_step = 0;
+  double input_gradient_scale = 1; // by which the last micro-batch's input gradient is multiplied
+  bool is_scaled = false;          // the gradients are those that it applied
+  bool wants_to_stop = false;      // this rank asks to; sent with the next step
+  bool tells_stop = false;         // the current step carries that request
+  bool stops = false;              // a rank asked to in the last step
 
   // The number of updates that changed the parameters.
   std::uint64_t updates() const { return steps - loss_scale.skipped; }
 
+  // The state that all ranks compare in the next step.
+  const loss_scale_state& compared_scale() const { return scale_step == steps ? loss_scale_before : loss_scale; }
+  // Takes the state after a step from the device.
+  void learn_scale(std::uint64_t step, const loss_scale_state& found) {
+    loss_scale_before = loss_scale;
+    loss_scale = found;
+    scale_step = step;
+  }
+  // Training goes on with this state.
+  void begin_scale(const loss_scale_state& given) {
+    loss_scale = loss_scale_before = given;
+    scale_step = steps;
+  }
   // Training goes on at this step, as a saved state or another rank says. Micro-batches are dropped.
   void begin_at(std::uint64_t step) {
     steps = step;
@@ -38049,6 +39870,7 @@ public:
     types::gradient_scale scale{};
     double learning_rate = 0;
     std::uint64_t number = 1;
+    ops::skip_decision decision{};
   };
 
   updates(const Optimizer& chosen, Device& device, std::size_t elements) : optimizer_(chosen), states_(chosen.states()) {
@@ -38095,14 +39917,17 @@ public:
                             "' of a group of the optimizer, found none; parameters have names such as '0.weight'");
   }
 
-  // Updates the elements [begin, end) of the buffer; their gradients begin at `gradients`.
+  // Updates the elements [begin, end) of the buffer; their gradients begin at `gradients`. Parameters may be cut.
   template <class Queue>
   void apply(Queue& queue, const step& now, T* parameters, const T* gradients, std::size_t begin, std::size_t end) const {
     if constexpr (!divides_parameters<Optimizer>) {
       apply_to(queue, now, parameters, gradients, {.begin = begin, .end = end});
     } else {
-      for (const update_span& s : spans_)
-        if (s.begin >= begin && s.begin < end) apply_to(queue, now, parameters, gradients + (s.begin - begin), s);
+      for (update_span s : spans_) {
+        s.begin = std::max(s.begin, begin);
+        s.end = std::min(s.end, end);
+        if (s.begin < s.end) apply_to(queue, now, parameters, gradients + (s.begin - begin), s);
+      }
     }
   }
 
@@ -38132,6 +39957,7 @@ private:
     call.scale = now.scale;
     call.learning_rate = now.learning_rate;
     call.step = now.number;
+    call.decision = now.decision;
     optimizer_.update(queue, call);
   }
 
@@ -38186,6 +40012,50 @@ private:
   Communicator* comm_;
   [[no_unique_address]] std::conditional_t<Distributed, nothing, loopback::rank> alone_{};
   std::conditional_t<through, comm_type, nothing> through_;
+};
+
+} // namespace cairn::detail
+
+// cairn/train/step/scale_on_device.hpp
+
+namespace cairn::detail {
+
+// The state of loss scaling on a device whose work is done later. Its ops change it, and the host learns it when a step is over.
+template <class Device>
+class scale_on_device {
+public:
+  static constexpr std::size_t bytes = align_up(sizeof(ops::checked_gradients));
+
+  explicit scale_on_device(Device& device) : memory_(device.allocate(bytes)) {}
+
+  ops::checked_gradients* there() const { return reinterpret_cast<ops::checked_gradients*>(memory_.data()); }
+  std::span<std::byte> memory() const { return {memory_.data(), bytes}; }
+
+  // Both wait until it is done: wait(event) waits for an event of the queue.
+  template <class Queue, class Wait>
+  void send(Queue& queue, const loss_scale_state& state, const Wait& wait) const {
+    const ops::checked_gradients all{.state = state};
+    upload(queue, 1, there(), &all);
+    wait(queue.record());
+  }
+  template <class Queue, class Wait>
+  ops::checked_gradients fetched(Queue& queue, const Wait& wait) const {
+    ops::checked_gradients all;
+    download(queue, sizeof all, reinterpret_cast<std::byte*>(&all), static_cast<const std::byte*>(memory_.data()));
+    wait(queue.record());
+    return all;
+  }
+
+private:
+  typename Device::memory memory_;
+};
+
+// Where the host shares the device's memory, or nothing is scaled.
+template <class Device>
+struct no_scale_on_device {
+  static constexpr std::size_t bytes = 0;
+  explicit no_scale_on_device(Device&) {}
+  static std::span<std::byte> memory() { return {}; }
 };
 
 } // namespace cairn::detail
@@ -38518,9 +40388,10 @@ namespace cairn::detail {
 // Single numbers of a micro-batch in the device's memory, written there by ops.
 struct step_numbers {
   double loss = 0;
-  double squares = 0; // of all gradients, if they are clipped
-  double factor = 1;  // by which they are multiplied: a mean over the ranks that have samples, and clipping
-  double mean = 1;    // the mean alone, with several ranks
+  double squares = 0;            // of all gradients, if they are clipped
+  double factor = 1;             // by which they are multiplied: a mean over the ranks that have samples, and clipping
+  double mean = 1;               // the mean alone, with several ranks; with loss scaling, divided by the scale
+  loss_scale_state loss_scale{}; // of the next step, where the device decides on updates
 };
 
 // The results of micro-batches: loss, norm, facts. On an asynchronous device at most two are in flight: starting a third waits
@@ -38529,6 +40400,7 @@ struct step_numbers {
 template <class T, class Device>
 class step_outcomes {
   static constexpr std::size_t numbers_bytes = 64;
+  static_assert(sizeof(step_numbers) <= numbers_bytes);
 
 public:
   static constexpr std::size_t count = 2;
@@ -38764,12 +40636,13 @@ namespace cairn::types {
 //   trainer<Net, CrossEntropyLoss, SGD, batch<64>> train{SGD{}, {.seed = 7, .threads = 2}};
 //
 // Solved is a step that was solved at run time. A fused update cannot clip by the norm of all gradients: when the last one is
-// known, most parameters are already updated. On a device Apart, whose work is done later, the loss is not scaled.
-template <class Loss, class Solved, bool Fused, bool Apart = false>
+// known, most parameters are already updated. The loss is not scaled if
+// Unscaled: on a device whose work is done later and that does not decide on updates itself.
+template <class Loss, class Solved, bool Fused, bool Unscaled = false>
 struct training_options {
   using scaling =
       std::conditional_t<Fused, detail::no_loss_scaling<detail::no_scaling::fused>,
-                         std::conditional_t<Apart, detail::no_loss_scaling<detail::no_scaling::apart>, detail::loss_scaling>>;
+                         std::conditional_t<Unscaled, detail::no_loss_scaling<detail::no_scaling::apart>, detail::loss_scaling>>;
 
   std::uint64_t seed = 0;        // of the initial parameters and of all random numbers: equal seeds give equal bits
   std::size_t threads = 0;       // inside one operation, on a device that has a choice [this rank's share of the cores]
@@ -38798,7 +40671,7 @@ struct training_options {
   }
   // Throws input_error for invalid numbers.
   void check() const {
-    if constexpr (!Fused && !Apart) loss_scale.check();
+    if constexpr (!Fused && !Unscaled) loss_scale.check();
     if constexpr (!Fused)
       detail::check_number("trainer: expected a clip.max_norm of 0, which clips nothing, or more", clip.max_norm, 0,
                            std::numeric_limits<double>::infinity());
@@ -38835,7 +40708,8 @@ struct training_types {
   using lists = step_lists<Model, batch, T>;
   using plan = typename lists::plan;
   static constexpr bool fused = plan::fused;
-  static constexpr bool can_scale_loss = !fused && !is_apart;
+  static constexpr bool can_scale_loss = !fused && (!is_apart || checks_gradients<queue>);
+  static constexpr bool scales_on_device = can_scale_loss && is_apart; // the device decides on updates
   static constexpr const auto& buckets = lists::buckets;
   static constexpr std::size_t summed = lists::summed; // layers whose statistics are those of all ranks
   static_assert(has_possible_size<plan::parameter_block>());
@@ -38845,7 +40719,7 @@ struct training_types {
   // Schedules that are solved at run time, from a budget of bytes: curve{}.within(3_MiB).
   using curve = memory_curve<network, batch, T, typename plan::update>;
   using solved = solved_step_of<network, batch, T, typename plan::update>;
-  using options = training_options<Loss, solved, fused, is_apart>;
+  using options = training_options<Loss, solved, fused, is_apart && !can_scale_loss>;
 
   using communicator_type = typename distribution::communicator_type;
   using ranks = trained_ranks<communicator_type, Device, distribution::distributed>;
@@ -38856,6 +40730,8 @@ struct training_types {
       typename std::conditional_t<(summed > 0), type_of<rank_sums<plan, comm_type, T, Device>>, type_of<no_rank_sums>>::type;
   using updates_type = updates<Optimizer, sum, Device>;
   using outcomes = step_outcomes<sum, Device>;
+  using scale =
+      typename std::conditional_t<scales_on_device, type_of<scale_on_device<Device>>, type_of<no_scale_on_device<Device>>>::type;
   using facts = facts_of_ranks<sum>;
 
   // The bytes for targets after the inputs of a slot, for the widest type of target.
@@ -38878,7 +40754,7 @@ struct training_types {
             .states = states * plan::parameter_block * sizeof(sum),
             .activations = replica_type::arena_of(arena),
             .batches = replica_type::bytes_of_batches(target_bytes),
-            .results = outcomes::bytes + constant_bytes + (job > 1 ? sums::bytes : 0),
+            .results = outcomes::bytes + scale::bytes + constant_bytes + (job > 1 ? sums::bytes : 0),
             .scratch = scratch_of<Device>(of.threads),
             .staging = replica_type::staging_bytes(target_bytes) + outcomes::staging_bytes(gradients::facts_of(job)) +
                        ranks::staging_bytes(calls_of_step, most_bytes_on_the_way(job), job),
@@ -38931,9 +40807,10 @@ struct training {
                   is_solved() ? Types::gradients::places_in(options.schedule.plan.memory)
                               : Types::gradients::places_in(plan::trained::memory),
                   replica.arena_memory().data()),
-        sums(replica.device(), this->comm(), code), outcomes(replica.device(), gradients.facts_of(ranks.count())) {
+        sums(replica.device(), this->comm(), code), scale(replica.device()),
+        outcomes(replica.device(), gradients.facts_of(ranks.count())) {
     counters.learning_rate = chosen.learning_rate;
-    if constexpr (Types::can_scale_loss) begin_loss_scale();
+    begin_loss_scale(*this);
     settings = current_settings();
     if constexpr (Types::input_gradient_bytes > 0) input_gradient = replica.device().allocate(Types::input_gradient_bytes);
     accumulation = replica.device().allocate(Types::accumulation_bytes);
@@ -39023,6 +40900,7 @@ struct training {
   // The state of the trainer besides parameters, buffers and the optimizer's state.
   training_state state() {
     replica.expect_whole_step();
+    know_loss_scale(*this);
     const step_counters& c = counters;
     const bool is_told = told_micro_batches > 0;
     return {.steps = c.steps,
@@ -39042,8 +40920,9 @@ struct training {
     counters.last_micro_batches = counters.micro_batches_before = static_cast<std::size_t>(s.micro_batches);
     if (s.rate_was_set) counters.learning_rate = s.learning_rate;
     counters.rate_was_set = s.rate_was_set;
-    counters.loss_scale = s.loss_scale;
-    counters.loss_scale.scale = options.loss_scale.resumed(s.loss_scale.scale);
+    loss_scale_state saved = s.loss_scale;
+    saved.scale = options.loss_scale.resumed(saved.scale);
+    set_loss_scale(*this, saved);
   }
   weights_on_host<T, device_type> states_on_host() {
     auto all = replica.on_host();
@@ -39062,7 +40941,7 @@ struct training {
   judged_at judged() {
     judged_at at{.loss = &outcomes.latest().numbers()->loss};
     if constexpr (Types::can_scale_loss)
-      if (scales_loss()) at.gradient_scale = &counters.loss_scale.scale;
+      if (scales_loss()) at.gradient_scale = loss_scale_for_ops(*this);
     if constexpr (is_apart) at.targets = replica.behind_inputs(); // else they are read in place
     if (!constants_of<sum>(options.loss).empty()) at.constants = loss_constants.data();
     return at;
@@ -39107,6 +40986,8 @@ struct training {
     outcomes.close(o);
     if (o.has_norm) counters.gradient_norm = std::sqrt(o.told().squares) * o.mean();
     if (o.updates) counters.scale = o.has_norm ? o.scale * o.told().factor : o.mean();
+    if constexpr (Types::scales_on_device)
+      if (o.updates && scales_loss()) learn_loss_scale(*this, o.step, o.told().loss_scale);
     if (!o.has_facts) return;
     try {
       learn(outcomes.facts(o));
@@ -39157,7 +41038,8 @@ struct training {
   std::vector<std::span<std::byte>> memory_of_steps() {
     std::vector<std::span<std::byte>> out{std::as_writable_bytes(replica.parameters()),
                                           std::as_writable_bytes(replica.buffers()),
-                                          {input_gradient.data(), input_gradient.size()}};
+                                          {input_gradient.data(), input_gradient.size()},
+                                          scale.memory()};
     for (std::size_t i = 0; i < updates.states(); ++i) out.push_back(std::as_writable_bytes(updates.state(i)));
     if constexpr (!Types::fused) out.push_back(std::as_writable_bytes(gradients.all()));
     return out;
@@ -39172,26 +41054,9 @@ struct training {
     if (!scales_loss()) return settings;
     hash64 h;
     h.add(settings);
-    counters.loss_scale.add_to(h);
+    add_to(h, Types::scales_on_device ? counters.compared_scale() : counters.loss_scale);
     return h.value();
   }
-  // Thrown on all ranks alike.
-  [[noreturn]] void refuse_to_skip() const {
-    const loss_scale_state& s = counters.loss_scale;
-    throw error("trainer: expected finite gradients in one of " + std::to_string(s.in_a_row) + " steps, found none, up to step " +
-                std::to_string(counters.steps) + ", with a loss_scale down to " + shortest_text(s.scale) +
-                ": not the scale is too large, but the loss or an activation is not finite; lower the " +
-                "learning rate, look at the inputs, train with another element type, or raise max_skips");
-  }
-  void begin_loss_scale() {
-    if (!scales_loss()) return;
-    if (!scales_gradient<typename Types::loss>)
-      throw input_error("trainer: expected a loss that multiplies its derivative by *call.gradient_scale, for the option "
-                        "loss_scale, and says so by static constexpr bool scales_gradient = true; found " +
-                        without_namespace(std::string(type_name<typename Types::loss>())));
-    counters.loss_scale.scale = options.loss_scale.first();
-  }
-
   void send_constants() {
     const std::span<const sum> numbers = constants_of<sum>(options.loss);
     if (numbers.empty()) return;
@@ -39221,6 +41086,7 @@ struct training {
   typename device_type::host_memory own_loss_memory{}; // written by a loss of the program's own; from its first use on
   typename Types::gradients gradients;
   [[no_unique_address]] typename Types::sums sums;
+  [[no_unique_address]] typename Types::scale scale;
   typename Types::outcomes outcomes;
   step_guard guard{};
   step_walk walk{}; // of the current step
@@ -39324,23 +41190,40 @@ public:
     squared_norm(t_.compute(), &t_.outcomes.latest().numbers()->squares, t_.gradients.all().data(), types::plan::parameter_block);
   }
   // With loss scaling, divides by the scale, and decides from the norm of the sums over all ranks, so all alike, whether this
-  // step's updates are skipped. The next step's scale follows from that.
-  void check_gradients() {
+  // step's updates are skipped. The next step's scale follows from that. Where the host cannot read the norm, the device
+  // decides.
+  void check() {
     if constexpr (types::can_scale_loss) {
       if (!t_.scales_loss()) return;
       auto& o = t_.outcomes.latest();
-      auto& now = t_.counters.loss_scale;
-      o.scale /= now.scale;
-      mean_.number /= now.scale;
-      skips_ = !std::isfinite(o.numbers()->squares);
-      now.update(t_.options.loss_scale, !skips_);
-      if (const std::size_t most = t_.options.loss_scale.max_skips; most > 0 && now.in_a_row > most) t_.refuse_to_skip();
+      if constexpr (types::scales_on_device) {
+        auto* const n = o.numbers();
+        const ops::gradients_to_check all{&n->squares, &n->mean, o.has_mean, &n->factor, &n->loss_scale};
+        check_gradients(t_.compute(), t_.scale.there(), all, mean_.number, t_.options.loss_scale.rule());
+        o.scale = 1;
+        o.has_mean = true;
+        mean_ = {1, &n->factor};
+        decision_ = {t_.scale.there(), t_.counters.loss_scale.skipped};
+      } else {
+        auto& now = t_.counters.loss_scale;
+        o.scale /= now.scale;
+        mean_.number /= now.scale;
+        skips_ = !std::isfinite(o.numbers()->squares);
+        now.update(t_.options.loss_scale.rule(), !skips_);
+        check_skips(t_, t_.counters.steps);
+      }
     }
   }
   // Gradients that are not applied are not clipped.
   void clip_gradients() {
     if (t_.max_norm() == 0) return;
     auto& o = t_.outcomes.latest();
+    if constexpr (types::scales_on_device)
+      if (t_.scales_loss()) {
+        clip_checked(t_.compute(), &o.numbers()->factor, &o.numbers()->squares, t_.max_norm(), t_.scale.there());
+        o.has_norm = true;
+        return;
+      }
     if constexpr (types::can_scale_loss)
       if (skips_) {
         o.numbers()->factor = mean_.factor == nullptr ? 1 : *mean_.factor;
@@ -39355,8 +41238,11 @@ public:
     if (skips_) return;
     const std::span<sum> gradients = t_.gradients.on_the_way().span_of(b);
     const auto& c = t_.counters;
-    t_.updates.apply(t_.compute(), {mean_, c.learning_rate, c.updates()}, t_.replica.parameters().data(), gradients.data(),
-                     types::buckets[b].begin, types::buckets[b].end);
+    const std::size_t first = types::buckets[b].begin;
+    t_.replica.update(first, types::buckets[b].end, [&](std::size_t begin, std::size_t end) {
+      t_.updates.apply(t_.compute(), {mean_, c.learning_rate, c.updates(), decision_}, t_.replica.parameters().data(),
+                       gradients.data() + (begin - first), begin, end);
+    });
     if constexpr (fused) t_.discarded(reinterpret_cast<std::byte*>(gradients.data()), gradients.size_bytes());
   }
 
@@ -39370,7 +41256,8 @@ private:
 
   Training& t_;
   std::size_t micro_batches_ = 1;       // of each rank that has samples
-  bool skips_ = false;                  // this step's updates
+  bool skips_ = false;                  // this step's updates, if the host decides
+  ops::skip_decision decision_{};       // if the device does
   cairn::types::gradient_scale mean_{}; // of this step, with clipping
 };
 
@@ -39468,7 +41355,7 @@ private:
   void loss(const step_op&) {
     const operands& at = t_.at_loss();
     const std::size_t rows = t_.counters.rows;
-    if (t_.scales_loss()) t_.counters.input_gradient_scale = t_.counters.loss_scale.scale;
+    keep_input_gradient_scale(t_);
     T *const output = t_.replica.elements_at(at.input), *const gradient = t_.replica.elements_at(at.output_gradient);
     if constexpr (in_strips) return copy(t_.compute(), rows * elements_before_head, gradient, static_cast<const T*>(output));
     else judge_(rows, output, gradient, at_);
@@ -39494,7 +41381,7 @@ private:
   void compare(const step_op&) { rest_.compare(); }
   void count_step() { rest_.count(); }
   void norm(const step_op&) { rest_.norm(); }
-  void check_gradients(const step_op&) { rest_.check_gradients(); }
+  void check_gradients(const step_op&) { rest_.check(); }
   void clip_gradients(const step_op&) { rest_.clip_gradients(); }
   void update(const step_op& o) { rest_.update(o.index); }
 
@@ -40516,9 +42403,7 @@ namespace cairn::detail {
 template <class Queue, class T, class Term, class Slope>
 void mean_of_scaled_terms(Queue& queue, const loss_call<T, accumulated<T>>& call, const Term& term, const Slope& slope) {
   const std::size_t count = call.rows * call.output_shape->size();
-  if constexpr (queue_shares_memory<Queue>)
-    mean_of_terms(queue, call.loss, call.output_gradient, count, call.output, call.targets, term, slope, call.gradient_scale);
-  else mean_of_terms(queue, call.loss, call.output_gradient, count, call.output, call.targets, term, slope);
+  mean_of_terms(queue, call.loss, call.output_gradient, count, call.output, call.targets, term, slope, call.gradient_scale);
 }
 
 // A loss that is a mean over all elements of all rows: each has a target of its own.
@@ -40606,10 +42491,8 @@ struct BCEWithLogitsLoss {
     check(*call.output_shape);
     const accumulated<T>* const weights =
         call.constants != nullptr ? call.constants : pos_weight.template data<accumulated<T>>(); // called without a trainer
-    if constexpr (detail::queue_shares_memory<Queue>)
-      bce_with_logits(queue, call.loss, call.output_gradient, count, call.output, call.targets, weights, pos_weight.size(),
-                      call.gradient_scale);
-    else bce_with_logits(queue, call.loss, call.output_gradient, count, call.output, call.targets, weights, pos_weight.size());
+    bce_with_logits(queue, call.loss, call.output_gradient, count, call.output, call.targets, weights, pos_weight.size(),
+                    call.gradient_scale);
   }
 
 private:
@@ -40952,10 +42835,8 @@ struct SoftCrossEntropyLoss {
     const sum* const weights = call.constants != nullptr ? call.constants : weight.template data<sum>(); // without a trainer
     const ops::matrix<const T> logits{call.output, call.rows * call.output_shape->size() / classes, classes};
     const sum* const of_classes = weight.size() == 0 ? nullptr : weights;
-    if constexpr (detail::queue_shares_memory<Queue>)
-      soft_cross_entropy(queue, call.loss, call.output_gradient, logits, call.targets, of_classes, label_smoothing,
-                         call.gradient_scale);
-    else soft_cross_entropy(queue, call.loss, call.output_gradient, logits, call.targets, of_classes, label_smoothing);
+    soft_cross_entropy(queue, call.loss, call.output_gradient, logits, call.targets, of_classes, label_smoothing,
+                       call.gradient_scale);
   }
 
 private:
@@ -41549,20 +43430,26 @@ void check_adam(const Optimizer& o) {
 template <class Queue, class T>
 void update_adam(Queue& queue, const update_call<T>& call, const std::array<double, 2>& betas, double eps, double decay,
                  double shrink) {
-  const auto step = static_cast<double>(call.step);
-  const double mean_bias = 1 - std::pow(betas[0], step);
-  const double square_bias = 1 - std::pow(betas[1], step);
+  const auto rate = [&](std::uint64_t step) {
+    return static_cast<T>(call.learning_rate / (1 - std::pow(betas[0], static_cast<double>(step))));
+  };
+  const auto correction = [&](std::uint64_t step) {
+    return static_cast<T>(1 / std::sqrt(1 - std::pow(betas[1], static_cast<double>(step))));
+  };
   const adam_coefficients<T> c{.scale = call.scale.number,
                                .keep_mean = static_cast<T>(betas[0]),
                                .fresh_mean = static_cast<T>(1 - betas[0]),
                                .keep_square = static_cast<T>(betas[1]),
                                .fresh_square = static_cast<T>(1 - betas[1]),
-                               .correction = static_cast<T>(1 / std::sqrt(square_bias)),
+                               .correction = correction(call.step),
                                .eps = static_cast<T>(eps),
-                               .rate = static_cast<T>(call.learning_rate / mean_bias),
+                               .rate = rate(call.step),
                                .weight_decay = static_cast<T>(decay),
                                .shrink = static_cast<T>(shrink),
-                               .factor = call.scale.factor};
+                               .factor = call.scale.factor,
+                               .decision = call.decision,
+                               .correction_if_one_less = correction(call.step_if_one_less()),
+                               .rate_if_one_less = rate(call.step_if_one_less())};
   adam(queue, call.count, call.parameters, call.states[0], call.states[1], call.gradients, c);
 }
 
@@ -41580,6 +43467,8 @@ struct Adam {
 
   constexpr std::size_t states() const { return 2; }
   std::array<double, 5> settings() const { return {learning_rate, betas[0], betas[1], eps, weight_decay}; }
+
+  static constexpr bool takes_decision = true;
 
   void check() const { detail::check_adam(*this); }
 
@@ -41607,6 +43496,8 @@ struct AdamW {
 
   constexpr std::size_t states() const { return 2; }
   std::array<double, 5> settings() const { return {learning_rate, betas[0], betas[1], eps, weight_decay}; }
+
+  static constexpr bool takes_decision = true;
 
   void check() const { detail::check_adam(*this); }
 
@@ -41652,6 +43543,8 @@ struct layer_groups {
   Each others{};
   std::vector<group> groups{};
   double learning_rate = base_rate();
+
+  static constexpr bool takes_decision = detail::takes_decision<Each>;
 
   std::size_t states() const {
     std::size_t most = others.states();
@@ -41729,6 +43622,8 @@ struct SGD {
   constexpr std::size_t states() const { return momentum == 0 ? 0 : 1; }
   std::array<double, 5> settings() const { return {learning_rate, momentum, dampening, weight_decay, nesterov ? 1.0 : 0.0}; }
 
+  static constexpr bool takes_decision = true;
+
   // Refuses the same numbers as torch.optim.SGD.
   void check() const {
     detail::check_number("SGD: expected a momentum of 0 or more", momentum);
@@ -41741,13 +43636,16 @@ struct SGD {
 
   template <class T, detail::sgd_runs_on<T> Queue>
   void update(Queue& queue, const update_call<T>& call) const {
+    const auto fresh = [this](std::uint64_t step) { return static_cast<T>(step == 1 ? 1 : 1 - dampening); };
     const ops::sgd_coefficients<T> c{.scale = call.scale.number,
                                      .learning_rate = static_cast<T>(call.learning_rate),
                                      .momentum = static_cast<T>(momentum),
-                                     .fresh = static_cast<T>(call.step == 1 ? 1 : 1 - dampening),
+                                     .fresh = fresh(call.step),
                                      .weight_decay = static_cast<T>(weight_decay),
                                      .nesterov = nesterov,
-                                     .factor = call.scale.factor};
+                                     .factor = call.scale.factor,
+                                     .decision = call.decision,
+                                     .fresh_if_one_less = fresh(call.step_if_one_less())};
     sgd(queue, call.count, call.parameters, call.states[0], call.gradients, c);
   }
 };
@@ -42145,16 +44043,19 @@ void take_replica_of(Training& t, int root, const char* word) {
   auto& comm = t.comm();
   auto& queue = t.compute();
   const calls_for now(comm, {.word = word});
+  t.replica.changed();
   broadcast(comm, queue, std::as_writable_bytes(t.replica.parameters()), root);
   broadcast(comm, queue, std::as_writable_bytes(t.replica.buffers()), root);
   for (std::size_t i = 0; i < t.updates.states(); ++i) broadcast(comm, queue, std::as_writable_bytes(t.updates.state(i)), root);
-  struct {
+  struct counted_steps {
     std::uint64_t steps;
     loss_scale_state loss_scale;
-  } counted{t.counters.steps, t.counters.loss_scale};
+  };
+  fetch_loss_scale(t);
+  counted_steps counted{t.counters.steps, t.counters.loss_scale};
   broadcast_on_host(comm, queue, std::as_writable_bytes(std::span{&counted, 1}), root);
   t.counters.steps = counted.steps;
-  t.counters.loss_scale = counted.loss_scale;
+  set_loss_scale(t, counted.loss_scale);
   t.counters.last_samples = {};
 }
 
@@ -42284,7 +44185,7 @@ private:
   void compare(const step_op&) { rest_.compare(); }
   void count_step() { rest_.count(); }
   void norm(const step_op&) { rest_.norm(); }
-  void check_gradients(const step_op&) { rest_.check_gradients(); }
+  void check_gradients(const step_op&) { rest_.check(); }
   void clip_gradients(const step_op&) { rest_.clip_gradients(); }
   void update(const step_op& o) { rest_.update(o.index); }
 
@@ -42313,8 +44214,9 @@ private:
     c.stops = c.stops || stopped; // a request in the last step remains
     c.tells_stop = false;
     c.last_samples = {};
-    if (types::plan::state_block > 0 && last.count > 0 && last.count < t_.ranks.count())
-      broadcast(t_.comm(), t_.compute(), std::as_writable_bytes(t_.replica.buffers()), static_cast<int>(last.first));
+    if (types::plan::state_block == 0 || last.count == 0 || last.count == t_.ranks.count()) return;
+    t_.replica.changed();
+    broadcast(t_.comm(), t_.compute(), std::as_writable_bytes(t_.replica.buffers()), static_cast<int>(last.first));
   }
 
   Training& t_;
@@ -42427,10 +44329,11 @@ struct whole_outputs_message {
 template <class Model>
 struct whole_outputs : whole_outputs_message {};
 
+// x times a number that only the device knows.
 template <class T>
 struct times {
-  T factor;
-  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T x) const { return factor * x; }
+  const double* factor;
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T x) const { return static_cast<T>(*factor) * x; }
 };
 
 template <class Training>
@@ -42460,8 +44363,7 @@ struct judge {
   void scale([[maybe_unused]] std::size_t count, [[maybe_unused]] sum* gradient) const {
     if constexpr (types::can_scale_loss)
       if (t.scales_loss())
-        elementwise(queue(), count, times<sum>{static_cast<sum>(t.counters.loss_scale.scale)}, gradient,
-                    static_cast<const sum*>(gradient));
+        elementwise(queue(), count, times<sum>{loss_scale_for_ops(t)}, gradient, static_cast<const sum*>(gradient));
   }
 };
 
@@ -42874,7 +44776,8 @@ namespace cairn {
 // float if left out, Device is cpu.
 //
 // With bfloat16 or float16, activations, their gradients and a working copy of the parameters have 16 bits. Everything that
-// the program gives and sees stays float: inputs, outputs, parameters, their gradients, the optimizer's state.
+// the program gives and sees stays float: inputs, outputs, parameters, their gradients, the optimizer's state. Updates write the
+// working copy too; once the program has had a span that it may write to, every pass makes it anew (updated_weights.hpp).
 template <class Model, class Loss, class Optimizer, class Batch, class T, class Device>
 class trainer : public detail::constructed_trainer<trainer<Model, Loss, Optimizer, Batch, T, Device>, Model, Loss, Optimizer,
                                                    Batch, T, Device> {
@@ -43008,11 +44911,14 @@ public:
                                        plan::inputs[K].extents};
       if constexpr (is_apart || detail::is_narrow<T>) {
         auto& waits = const_cast<training_type&>(parts); // no visible change
-        if constexpr (!detail::is_narrow<T>) return waits.replica.fetched(there, waits.waiting());
-        else {
-          const auto own = waits.replica.fetched(there, waits.waiting());
+        auto own = waits.replica.fetched(there, waits.waiting());
+        const auto unscaled = static_cast<sum>(1 / input_gradient_scale(waits));
+        if constexpr (!detail::is_narrow<T>) {
+          if (unscaled != 1)
+            for (std::size_t i = 0; i < own.size(); ++i) own.data()[i] *= unscaled;
+          return own;
+        } else {
           cairn::types::owned_tensor<sum> wide(own.rows(), own.sample_shape());
-          const auto unscaled = static_cast<sum>(1 / parts.counters.input_gradient_scale);
           for (std::size_t i = 0; i < own.size(); ++i) wide.data()[i] = unscaled * static_cast<sum>(own[i]);
           return wide;
         }
@@ -43158,9 +45064,9 @@ public:
     return inside().counters.gradient_norm;
   }
   // The scale of the next step's loss, 1 without the option loss_scale, and the number of updates that were skipped so far:
-  // steps() and schedules count them, the optimizer does not.
-  double loss_scale() const { return inside().scales_loss() ? inside().counters.loss_scale.scale : 1; }
-  std::uint64_t skipped_updates() const { return inside().counters.loss_scale.skipped; }
+  // steps() and schedules count them, the optimizer does not. On an asynchronous device they wait for the last step.
+  double loss_scale() const { return inside().scales_loss() ? known_scale().scale : 1; }
+  std::uint64_t skipped_updates() const { return known_scale().skipped; }
   // Waits until all steps are done, and throws the errors of failed ones. Call it before you read the clock, or before the
   // ranks end. On a cpu, steps are done when step() returns.
   void wait() { inside().wait_for_all(); }
@@ -43169,6 +45075,10 @@ public:
   void on_discard(detail::callback<std::byte*, std::size_t> listener) { inside().discarded = listener; }
 
 private:
+  const detail::loss_scale_state& known_scale() const {
+    know_loss_scale(const_cast<training_type&>(inside())); // no visible change
+    return inside().counters.loss_scale;
+  }
   // The judges of a step: see train/step/judges.hpp.
   template <class Targets>
   using judged_by_loss = detail::judged_by_loss<training_type, Targets>;
@@ -46784,6 +48694,7 @@ public:
 private:
   void put_back() {
     t_.counters = counters_;
+    t_.replica.changed();
     auto& queue = t_.compute();
     finish_on_host(queue);
     std::size_t next = 0;

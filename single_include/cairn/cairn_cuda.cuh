@@ -188,7 +188,8 @@ struct product_key {
   std::uint64_t m = 0, n = 0, k = 0;
   std::uint64_t lda = 0, ldb = 0, ldc = 0;
   bool transposes_a = false, transposes_b = false;
-  bool of_double = false, allows_tf32 = false;
+  std::uint64_t types = 0; // of operands and result
+  bool allows_tf32 = false;
   bool aligned = false;     // all operands, and all their rows, to 16 bytes
   bool adds_vector = false; // a bias in a forward pass, or the row sums that are its gradient
 
@@ -197,9 +198,9 @@ struct product_key {
   std::uint64_t hash() const {
     std::uint64_t sum = 0;
     for (const std::uint64_t part :
-         {m, n, k, lda, ldb, ldc,
-          std::uint64_t{transposes_a} | std::uint64_t{transposes_b} << 1 | std::uint64_t{of_double} << 2 |
-              std::uint64_t{allows_tf32} << 3 | std::uint64_t{aligned} << 4 | std::uint64_t{adds_vector} << 5})
+         {m, n, k, lda, ldb, ldc, types,
+          std::uint64_t{transposes_a} | std::uint64_t{transposes_b} << 1 | std::uint64_t{allows_tf32} << 3 |
+              std::uint64_t{aligned} << 4 | std::uint64_t{adds_vector} << 5})
       sum = (sum ^ part) * 0x9E3779B97F4A7C15U, sum ^= sum >> 29;
     return sum;
   }
@@ -518,8 +519,9 @@ static_assert(device<cuda> && detail::tells_time<cuda::queue>);
 
 namespace cairn::detail {
 
-// A quad is what a GPU loads and stores in one instruction: 4 floats, or 2 doubles. Kernels that are bound by memory take 16
-// bytes of each array at a time if addresses allow it, otherwise element after element. The order and the result are the same.
+// A quad is what a GPU loads and stores in one instruction: 4 floats, 2 doubles, or 8 elements of 16 bits. Kernels that are bound
+// by memory take 16 bytes of each array at a time if addresses allow it, otherwise element after element. The order and the
+// result are the same.
 inline constexpr std::size_t quad_bytes = 16;
 template <class T>
 inline constexpr std::size_t quad_width = quad_bytes / sizeof(T);
@@ -562,6 +564,12 @@ __device__ inline void put_quad(float* to, const quad<float>& v) {
 }
 __device__ inline void put_quad(double* to, const quad<double>& v) {
   __stwb(reinterpret_cast<double2*>(to), double2{v.at[0], v.at[1]});
+}
+template <class T>
+  requires(sizeof(T) == 2)
+__device__ void put_quad(T* to, const quad<T>& v) {
+  const auto pair = [&v](int j) { return std::uint32_t{v.at[j].bits} | std::uint32_t{v.at[j + 1].bits} << 16; };
+  __stwb(reinterpret_cast<uint4*>(to), uint4{pair(0), pair(2), pair(4), pair(6)});
 }
 #else
 template <class T>
@@ -900,12 +908,115 @@ void launch_teams_for(std::size_t length, cuda::queue& queue, const char* op, st
 
 } // namespace cairn::detail
 
+// cairn/device/cuda/sixteen_bits.cuh
+
+namespace cairn::detail {
+
+// Elements of 16 bits in a kernel: eight of them are a quad. Arithmetic is in float, and a result is rounded once, when it is
+// stored. The conversions are a cpu's, and need no instruction of newer GPUs. For float and double the functions here change
+// nothing, so that one kernel serves all types.
+template <class T>
+CAIRN_DEVICE accumulated<T> widened(T x) {
+  return static_cast<accumulated<T>>(x);
+}
+
+// The elements of a quad in registers.
+template <class T>
+struct wide_quad {
+  accumulated<T> at[quad_width<T>];
+};
+template <class T>
+CAIRN_DEVICE wide_quad<T> load_wide(const T* from, std::size_t first, std::size_t count, bool aligned) {
+  const quad<T> v = load_quad(from, first, count, aligned);
+  wide_quad<T> w;
+  for (std::size_t j = 0; j < quad_width<T>; ++j) w.at[j] = widened(v.at[j]);
+  return w;
+}
+template <class T>
+CAIRN_DEVICE void store_wide(T* to, const wide_quad<T>& w, std::size_t first, std::size_t count, bool aligned) {
+  quad<T> v;
+  for (std::size_t j = 0; j < quad_width<T>; ++j) v.at[j] = static_cast<T>(w.at[j]);
+  store_quad(to, v, first, count, aligned);
+}
+// As many elements of a wider array, such as targets or sums, as a quad of T has.
+template <class T>
+CAIRN_DEVICE wide_quad<T> load_sums(const accumulated<T>* from, std::size_t first, std::size_t count, bool aligned) {
+  using sum = accumulated<T>;
+  wide_quad<T> w;
+  for (std::size_t part = 0; part < quad_width<T>; part += quad_width<sum>) {
+    const quad<sum> v = load_quad(from, first + part, count, aligned);
+    for (std::size_t j = 0; j < quad_width<sum>; ++j) w.at[part + j] = v.at[j];
+  }
+  return w;
+}
+template <class T>
+CAIRN_DEVICE void store_sums(accumulated<T>* to, const wide_quad<T>& w, std::size_t first, std::size_t count, bool aligned) {
+  using sum = accumulated<T>;
+  for (std::size_t part = 0; part < quad_width<T>; part += quad_width<sum>) {
+    quad<sum> v;
+    for (std::size_t j = 0; j < quad_width<sum>; ++j) v.at[j] = w.at[part + j];
+    store_quad(to, v, first + part, count, aligned);
+  }
+}
+
+// As many elements of T as a quad of sums has, for kernels whose tiles in shared memory hold sums: of 16 bits half a quad.
+template <class T>
+struct alignas(sizeof(T) * quad_width<accumulated<T>>) part_of_quad {
+  T at[quad_width<accumulated<T>>];
+};
+template <class T>
+CAIRN_DEVICE quad<accumulated<T>> widened(const part_of_quad<T>& v) {
+  quad<accumulated<T>> w;
+  for (std::size_t j = 0; j < quad_width<accumulated<T>>; ++j) w.at[j] = widened(v.at[j]);
+  return w;
+}
+// Loads them where they lie at a multiple of their size.
+template <class T>
+CAIRN_DEVICE quad<accumulated<T>> load_part(const T* from) {
+  if constexpr (!is_narrow<T>) return *reinterpret_cast<const quad<T>*>(from);
+  else return widened(*reinterpret_cast<const part_of_quad<T>*>(from));
+}
+// Loads elements [first, first + width) of an array of `count`; see load_quad.
+template <class T>
+CAIRN_DEVICE quad<accumulated<T>> load_part(const T* from, std::size_t first, std::size_t count, bool aligned) {
+  if (aligned && first + quad_width<accumulated<T>> <= count) return load_part(from + first);
+  quad<accumulated<T>> w{};
+  for (std::size_t j = 0; j < quad_width<accumulated<T>>; ++j)
+    if (first + j < count) w.at[j] = widened(from[first + j]);
+  return w;
+}
+// See put_quad.
+template <class T>
+CAIRN_DEVICE void put_part(T* to, const part_of_quad<T>& v) {
+#if defined(__CUDACC__)
+  const auto pair = [&v](int j) { return std::uint32_t{v.at[j].bits} | std::uint32_t{v.at[j + 1].bits} << 16; };
+  __stwb(reinterpret_cast<uint2*>(to), uint2{pair(0), pair(2)});
+#else
+  *reinterpret_cast<part_of_quad<T>*>(to) = v;
+#endif
+}
+// Stores elements [first, first + width) of an array of `count`, rounded; see store_quad.
+template <class T>
+CAIRN_DEVICE void store_part(T* to, const quad<accumulated<T>>& w, std::size_t first, std::size_t count, bool aligned) {
+  if constexpr (!is_narrow<T>) {
+    store_quad(to, w, first, count, aligned);
+  } else {
+    part_of_quad<T> v;
+    for (std::size_t j = 0; j < quad_width<accumulated<T>>; ++j) v.at[j] = static_cast<T>(w.at[j]);
+    if (aligned && first + quad_width<accumulated<T>> <= count) return put_part(to + first, v);
+    for (std::size_t j = 0; j < quad_width<accumulated<T>>; ++j)
+      if (first + j < count) to[first + j] = v.at[j];
+  }
+}
+
+} // namespace cairn::detail
+
 // cairn/ops/elementwise/cuda.cuh
 
 namespace cairn::detail {
 
-// The function that a thread applies to its elements: f.prepared(), called once per thread, if f has it; see
-// with_scale_of_device.
+// The function that a thread applies to its elements: f.prepared(), called once per thread, if f has it. If it has skips(), and
+// that is true, no element changes. See with_scale_of_device.
 template <class F>
 CAIRN_DEVICE auto prepared(const F& f) {
   if constexpr (requires { f.prepared(); }) return f.prepared();
@@ -918,7 +1029,7 @@ CAIRN_DEVICE auto prepared(const F& f) {
 template <class F, class T, std::size_t Results, std::size_t Operands>
 struct each_element {
   static_assert(Results <= Operands, "elementwise: there are more results than operands; add operands");
-  static constexpr std::size_t turns = Operands > 2 ? 2 : 4;
+  static constexpr std::size_t turns = (Operands > 2 ? 2 : 4) / (is_narrow<T> ? 2 : 1);
   // From this number of quads on, a GPU is full even if each thread takes `turns` of them.
   static constexpr std::size_t large = std::size_t{1} << 20;
 
@@ -930,20 +1041,42 @@ struct each_element {
 
   CAIRN_DEVICE void operator()(std::size_t index) const {
     constexpr auto all = std::make_index_sequence<Operands>{};
+    if constexpr (requires { f.skips(); })
+      if (f.skips()) return;
     const auto element = prepared(f);
     if (aligned && (index + (turns - 1) * threads + 1) * quad_width<T> <= count) return run_all(element, index, all);
     for (std::size_t q = index; q * quad_width<T> < count; q += threads) run(element, q * quad_width<T>, all);
   }
 
 private:
+  // The elements of a quad. Those of 16 bits are computed as floats, and rounded once. All of it is in registers, so loops are
+  // written out.
+  template <class Element, std::size_t... I>
+  static CAIRN_DEVICE void apply(const Element& element, quad<T> (&v)[Operands], std::index_sequence<I...>) {
+    if constexpr (!is_narrow<T>) {
+      for (std::size_t j = 0; j < quad_width<T>; ++j) element(v[I].at[j]...);
+    } else {
+#if defined(__CUDACC__)
+#pragma unroll
+#endif
+      for (std::size_t j = 0; j < quad_width<T>; ++j) {
+        accumulated<T> w[Operands] = {widened(v[I].at[j])...};
+        element(w[I]...);
+        for (std::size_t k = 0; k < Results; ++k) v[k].at[j] = static_cast<T>(w[k]);
+      }
+    }
+  }
   template <class Element, std::size_t... I>
   CAIRN_DEVICE void run_all(const Element& element, std::size_t index, std::index_sequence<I...>) const {
     quad<T> v[turns][Operands];
     for (std::size_t t = 0; t < turns; ++t)
       for (std::size_t k = 0; k < Operands; ++k)
         v[t][k] = *reinterpret_cast<const quad<T>*>(from[k] + (index + t * threads) * quad_width<T>);
+#if defined(__CUDACC__)
+#pragma unroll
+#endif
     for (std::size_t t = 0; t < turns; ++t) {
-      for (std::size_t j = 0; j < quad_width<T>; ++j) element(v[t][I].at[j]...);
+      apply(element, v[t], std::index_sequence<I...>{});
       for (std::size_t k = 0; k < Results; ++k) put_quad(to[k] + (index + t * threads) * quad_width<T>, v[t][k]);
     }
   }
@@ -951,7 +1084,7 @@ private:
   CAIRN_DEVICE void run(const Element& element, std::size_t first, std::index_sequence<I...>) const {
     quad<T> v[Operands];
     for (std::size_t k = 0; k < Operands; ++k) v[k] = load_quad(from[k], first, count, aligned);
-    for (std::size_t j = 0; j < quad_width<T>; ++j) element(v[I].at[j]...);
+    apply(element, v, std::index_sequence<I...>{});
     for (std::size_t k = 0; k < Results; ++k) store_quad(to[k], v[k], first, count, aligned);
   }
 };
@@ -973,7 +1106,7 @@ void elementwise(cuda::queue& queue, const char* op, std::size_t count, const F&
 
 namespace cairn::ops {
 
-template <std::floating_point T, class F, class... From>
+template <detail::floating_element T, class F, class... From>
 void elementwise(cuda::queue& queue, std::size_t count, const F& f, T* to, const From*... from) {
   static_assert(sizeof...(From) > 0 && (std::same_as<T, From> && ...),
                 "elementwise: expected at least one array to read, all of the element type that is written");
@@ -991,14 +1124,15 @@ void elementwise(cuda::queue& queue, std::size_t count, const F& f, T* to, const
 
 namespace cairn::detail {
 
-// An update whose scale only the GPU knows. Element is sgd_element or another function object whose first members are its
-// coefficients and the scale. A thread reads the scale once.
+// An update whose scale only the GPU knows, and with loss scaling whether it is made. Element is sgd_element or another function
+// object whose first members are its coefficients and the scale. A thread reads each once.
 template <class Element, class T, class Coefficients>
 struct with_scale_of_device {
   Coefficients c;
   CAIRN_DEVICE Element prepared() const {
-    return Element{c, static_cast<T>(c.factor == nullptr ? c.scale : c.scale * *c.factor)};
+    return Element{c.decided(), static_cast<T>(c.factor == nullptr ? c.scale : c.scale * *c.factor)};
   }
+  CAIRN_DEVICE bool skips() const { return c.decision.skips(); }
 };
 
 } // namespace cairn::detail
@@ -1066,10 +1200,10 @@ struct add_apart {
   bool aligned;  // every row of all three
   CAIRN_DEVICE void operator()(std::size_t index) const {
     const std::size_t row = quads.of(index), first = quads.rest(index, row) * quad_width<T>;
-    quad<T> v = load_quad(a.data + row * a.stride, first, sum.columns, aligned);
-    const quad<T> w = load_quad(b.data + row * b.stride, first, sum.columns, aligned);
+    wide_quad<T> v = load_wide(a.data + row * a.stride, first, sum.columns, aligned);
+    const wide_quad<T> w = load_wide(b.data + row * b.stride, first, sum.columns, aligned);
     for (std::size_t j = 0; j < quad_width<T>; ++j) v.at[j] += w.at[j];
-    store_quad(sum.data + row * sum.stride, v, first, sum.columns, aligned);
+    store_wide(sum.data + row * sum.stride, v, first, sum.columns, aligned);
   }
 };
 
@@ -1077,12 +1211,12 @@ struct add_apart {
 
 namespace cairn::ops {
 
-template <std::floating_point T>
+template <detail::floating_element T>
 void add(cuda::queue& queue, std::size_t count, T* sum, const std::type_identity_t<T>* a, const std::type_identity_t<T>* b) {
   detail::elementwise(queue, "add", count, detail::add_element{}, std::array{sum}, std::array{a, b});
 }
 
-template <std::floating_point T>
+template <detail::floating_element T>
 void add_matrix(cuda::queue& queue, matrix<T> sum, std::type_identity_t<matrix<const T>> a,
                 std::type_identity_t<matrix<const T>> b) {
   detail::check_alike("add_matrix", sum, a);
@@ -1094,6 +1228,1005 @@ void add_matrix(cuda::queue& queue, matrix<T> sum, std::type_identity_t<matrix<c
   const bool aligned =
       detail::are_quads(sum.data, a.data, b.data) && (sum.stride | a.stride | b.stride) % detail::quad_width<T> == 0;
   detail::launch_each(queue, "add_matrix", sum.rows * quads, detail::add_apart<T>{sum, a, b, quads, aligned});
+}
+
+} // namespace cairn::ops
+
+// cairn/device/cuda/blocks.cuh
+
+namespace cairn::detail {
+
+// A third kind of kernel beside those of launch.cuh: blocks of threads that share memory. It is a function object
+//   void operator()(Block& block, shared& memory, std::size_t i) const
+// with the types `own`, the variables of a thread, and `shared`, the memory of a block, both without constructors; `threads` is
+// the number of threads of a block, `blocks` the least number of blocks that a multiprocessor must have room for. The operator is
+// a sequence of phases: block.phase(f) calls f(t, own) in each thread t, and ends when all threads have come to its end, so that
+// a phase may read what another thread wrote in an earlier one. Within a phase threads run in any order. Code outside of phases
+// is executed by all threads alike.
+//
+// Without a CUDA compiler the host runs a phase thread after thread, so that tests of kernels run without a GPU.
+template <unsigned Threads, class Own>
+class thread_block {
+  static_assert(std::is_trivially_default_constructible_v<Own>, "variables of a thread are not initialised");
+
+public:
+#if defined(__CUDACC__)
+  template <class F>
+  __device__ void phase(const F& f) {
+    f(threadIdx.x, own_);
+    __syncthreads();
+  }
+
+private:
+  Own own_;
+#else
+  explicit thread_block(bool backwards) : backwards_(backwards) {}
+
+  template <class F>
+  void phase(const F& f) {
+    in_order(Threads, backwards_, [&](std::size_t t) { f(static_cast<unsigned>(t), own_[t]); });
+  }
+
+private:
+  Own own_[Threads] = {};
+  bool backwards_;
+#endif
+};
+
+#if defined(__CUDACC__)
+template <class Body>
+__global__ void __launch_bounds__(Body::threads, Body::blocks) run_block(const Body body) {
+  __shared__ typename Body::shared memory;
+  thread_block<Body::threads, typename Body::own> block;
+  body(block, memory, blockIdx.x);
+}
+template <class Body>
+const void* block_kernel() {
+  return reinterpret_cast<const void*>(&run_block<Body>);
+}
+#else
+template <class Body>
+inline constexpr kernel_of_host block_of_host{sizeof(Body), [](const void* given, std::size_t blocks, bool backwards) {
+                                                in_order(blocks, backwards, [&](std::size_t i) {
+                                                  typename Body::shared memory;
+                                                  thread_block<Body::threads, typename Body::own> block(backwards);
+                                                  (*static_cast<const Body*>(given))(block, memory, i);
+                                                });
+                                              }};
+template <class Body>
+const void* block_kernel() {
+  return &block_of_host<Body>;
+}
+#endif
+
+// Runs body(block, memory, i) for every i in [0, count), each by a block of threads, in any order.
+template <class Body>
+void launch_blocks(cuda::queue& queue, const char* op, std::size_t count, const Body& body) {
+  static_assert(std::is_trivially_copyable_v<Body>, "a kernel is copied to the GPU byte by byte");
+  if (count == 0) return;
+  Body work = body;
+  queue.start(op, block_kernel<Body>(), count, Body::threads, &work);
+}
+
+} // namespace cairn::detail
+
+// cairn/ops/attention/cuda_extras.cuh
+
+// What attention_extras change of a head's scores and probabilities, on the device.
+namespace cairn::detail {
+
+// Nothing: the kernels without extras are not compiled for them.
+struct no_extras_on_gpu {
+  static constexpr bool are_there = false;
+
+  // The keys of a sample that its queries may look at, of so many.
+  CAIRN_DEVICE static std::size_t keys_of(std::size_t, std::size_t all) { return all; }
+  CAIRN_DEVICE static bool are_wrong(std::size_t, std::size_t) { return false; }
+
+  // Of one head. What is added to the scaled score of a query and a key, and whether their probability is dropped.
+  struct of_head {};
+  template <class T>
+  CAIRN_DEVICE static T added_to(const of_head&, T score, std::size_t, std::size_t) {
+    return score;
+  }
+  CAIRN_DEVICE static bool drops(const of_head&, std::size_t, std::size_t) { return false; }
+  CAIRN_DEVICE of_head head_at(const attention_extents&, std::size_t, std::size_t) const { return {}; }
+};
+
+template <class T>
+struct extras_on_gpu {
+  static constexpr bool are_there = true;
+  using wide = accumulated<T>;
+
+  const std::int32_t* key_lengths;
+  const T* added;
+  std::size_t added_sample_stride, added_head_stride;
+  std::uint64_t threshold;
+  wide keep; // the factor of probabilities that are not dropped
+  random_key random;
+
+  explicit extras_on_gpu(const attention_extras<T>& given)
+      : key_lengths(given.key_lengths), added(given.added), added_sample_stride(given.added_sample_stride),
+        added_head_stride(given.added_head_stride), threshold(given.rate.threshold), keep(static_cast<wide>(given.rate.scale)),
+        random(given.random) {}
+
+  // A length that does not fit could not be reported in time: the outputs of its sample become NaN, so that it is noticed.
+  CAIRN_DEVICE bool are_wrong(std::size_t sample, std::size_t all) const {
+    if (key_lengths == nullptr) return false;
+    return key_lengths[sample] < 0 || static_cast<std::size_t>(key_lengths[sample]) > all;
+  }
+  CAIRN_DEVICE std::size_t keys_of(std::size_t sample, std::size_t all) const {
+    if (key_lengths == nullptr || are_wrong(sample, all)) return all;
+    return static_cast<std::size_t>(key_lengths[sample]);
+  }
+
+  struct of_head {
+    std::uint64_t matrix;      // where what is added to it begins
+    std::uint64_t first, keys; // the element of the first query and key, and elements from one query to the next
+    // The key of random numbers. It is with the head, in shared memory, as the keys of all rounds would stay in registers.
+    std::uint64_t seed, step;
+    std::uint32_t position;
+  };
+  CAIRN_DEVICE wide added_to(const of_head& head, wide score, std::size_t query, std::size_t key) const {
+    return added == nullptr ? score : score + widened(added[head.matrix + query * head.keys + key]);
+  }
+  CAIRN_DEVICE bool drops(const of_head& head, std::size_t query, std::size_t key) const {
+    if (threshold == 0) return false;
+    const std::uint64_t index = head.first + query * head.keys + key;
+    const philox_words words = philox(random_key{.seed = head.seed, .step = head.step, .position = head.position}, index / 4);
+    const std::uint32_t low = index % 2 == 0 ? words.at[0] : words.at[1], high = index % 2 == 0 ? words.at[2] : words.at[3];
+    return (index % 4 < 2 ? low : high) < threshold; // not words.at[index % 4], which would need memory
+  }
+  CAIRN_DEVICE of_head head_at(const attention_extents& of, std::size_t sample, std::size_t head) const {
+    return {.matrix = sample * added_sample_stride + head * added_head_stride,
+            .first = (sample * of.heads + head) * of.queries * of.keys,
+            .keys = of.keys,
+            .seed = random.seed,
+            .step = random.step,
+            .position = random.position};
+  }
+};
+
+} // namespace cairn::detail
+
+// cairn/ops/conv2d/cuda_tile.cuh
+
+namespace cairn::detail {
+
+// A tile of a product of matrices, C(m, n) = sum over k of A(m, k) B(k, n), computed by a block of threads from operands in
+// shared memory. A thread has thread_rows x thread_columns sums in registers. With several lanes, each group of
+// threads / Lanes threads has a whole tile of sums, over its own k; together they are the tile.
+//
+// Every sum is one chain of multiply-adds in T in the order of k, beginning with 0, wherever the element is in a tile, and
+// whatever the tile's size is.
+template <class T, unsigned Rows, unsigned Columns, unsigned Lanes>
+struct product_tile {
+  static constexpr unsigned threads = 128, width = quad_width<T>;
+  static constexpr unsigned row_quads = 2, column_quads = 4 / width; // of a thread
+  static constexpr unsigned thread_rows = row_quads * width, thread_columns = column_quads * width;
+  static_assert(Rows * Columns * Lanes == threads * thread_rows * thread_columns);
+  static constexpr unsigned lane_depth = 8, depth = lane_depth * Lanes; // the number of k's of a step
+  static constexpr unsigned lane_threads = threads / Lanes;
+
+  // The least number of blocks in a multiprocessor: a thread may have 128 registers, or 168 for doubles, which take two each. It
+  // has its sums and the operands of the next step in them, and its many independent sums hide latencies as more threads would.
+  static constexpr unsigned blocks = sizeof(T) == sizeof(float) ? 4 : 3;
+
+  // A row of an operand is one k. The elements behind its end keep threads that write different k's in different banks.
+  struct operands {
+    alignas(quad_bytes) T a[depth][Rows + width];
+    alignas(quad_bytes) T b[depth][Columns + width];
+  };
+  union shared {
+    operands of;
+    alignas(quad_bytes) T sums[Lanes][Rows][Columns];
+  };
+  struct sums {
+    T at[thread_rows][thread_columns];
+  };
+
+  static CAIRN_DEVICE void clear(sums& to) {
+    CAIRN_UNROLL_DEVICE
+    for (unsigned i = 0; i < thread_rows; ++i) CAIRN_UNROLL_DEVICE
+    for (unsigned j = 0; j < thread_columns; ++j) to.at[i][j] = T{0};
+  }
+
+  // Adds the products of one step to the sums of thread t.
+  static CAIRN_DEVICE void multiply(const operands& from, unsigned t, sums& to) {
+    const unsigned lane = t / lane_threads * lane_depth;
+    multiply<lane_depth>(from.a + lane, from.b + lane, t, to);
+  }
+  // The same for k's from 0 to Depth - 1 of operands that lie anywhere in shared memory.
+  template <unsigned Depth>
+  static CAIRN_DEVICE void multiply(const T (*a)[Rows + width], const T (*b)[Columns + width], unsigned t, sums& to) {
+    const unsigned row = first_row(t), column = first_column(t);
+    CAIRN_UNROLL_DEVICE
+    for (unsigned k = 0; k < Depth; ++k) {
+      quad<T> x[row_quads], y[column_quads];
+      CAIRN_UNROLL_DEVICE
+      for (unsigned h = 0; h < row_quads; ++h) x[h] = quad_at(&a[k][h * (Rows / row_quads) + row]);
+      CAIRN_UNROLL_DEVICE
+      for (unsigned h = 0; h < column_quads; ++h) y[h] = quad_at(&b[k][h * (Columns / column_quads) + column]);
+      CAIRN_UNROLL_DEVICE
+      for (unsigned i = 0; i < thread_rows; ++i) CAIRN_UNROLL_DEVICE
+      for (unsigned j = 0; j < thread_columns; ++j) to.at[i][j] += x[i / width].at[i % width] * y[j / width].at[j % width];
+    }
+  }
+
+  // Writes the sums of thread t to shared memory.
+  static CAIRN_DEVICE void put(const sums& from, unsigned t, shared& to) {
+    const unsigned lane = t / lane_threads, row = first_row(t), column = first_column(t);
+    CAIRN_UNROLL_DEVICE
+    for (unsigned i = 0; i < thread_rows; ++i) CAIRN_UNROLL_DEVICE
+    for (unsigned h = 0; h < column_quads; ++h) {
+      quad<T> v;
+      CAIRN_UNROLL_DEVICE
+      for (unsigned j = 0; j < width; ++j) v.at[j] = from.at[i][h * width + j];
+      T* const at = to.sums[lane][i / width * (Rows / row_quads) + row + i % width];
+      put_in_shared(at + h * (Columns / column_quads) + column, v);
+    }
+  }
+
+  static CAIRN_DEVICE quad<T> quad_at(const T* at) { return *reinterpret_cast<const quad<T>*>(at); }
+
+  // The first of a thread's rows and columns; the others are next to it, and half a tile further.
+  static CAIRN_DEVICE unsigned first_row(unsigned t) { return t % lane_threads / (Columns / thread_columns) * width; }
+  static CAIRN_DEVICE unsigned first_column(unsigned t) { return t % lane_threads % (Columns / thread_columns) * width; }
+};
+
+} // namespace cairn::detail
+
+// cairn/ops/attention/cuda_tile.cuh
+
+namespace cairn::detail {
+
+// The rows of one head in queries, keys, values, or in what lies as they do: where they are behind the array's first element. The
+// array itself is an argument of the kernel, which a compiler knows to be in global memory.
+struct rows_of_head {
+  std::size_t first, rows;
+  std::uint32_t stride, width;
+  bool aligned; // all rows begin at multiples of 16 bytes, and have whole quads
+
+  CAIRN_DEVICE std::size_t row(std::size_t i) const { return first + i * stride; }
+  CAIRN_DEVICE rows_of_head from(std::size_t i) const { return {row(i), rows - i, stride, width, aligned}; }
+};
+
+// e^x for x <= 0, and 0 where that is below the least normal number.
+template <class T>
+CAIRN_DEVICE T exponential_of_score(T x) {
+  constexpr T least = sizeof(T) == 4 ? T(-87) : T(-708);
+  return x < least ? T{0} : exponential(x);
+}
+
+// A tile of the matrix of scores, of `rows` queries and `columns` keys or the reverse, and what a block of threads does with it:
+//   scores(m, n)  = sum over c of X(m, c) Y(n, c)             rows of two heads, multiplied in steps of `depth` columns
+//   weights(m, n) = a function of the score                   in shared memory, where all threads can read them
+//   output(m, c)  = sum over n of weights(m, n) Z(n, c)       in steps of `depth` rows of Z, for `columns` columns of it
+// Each score is one chain of multiply-adds over c, wherever it is in a tile: it has the same bits in the forward pass, where rows
+// are queries, and in the backward pass, where rows are keys in one of the kernels. The sum over n is a chain for each tile.
+//
+// Elements of 16 bits are widened when they are loaded into shared memory, and an output is rounded when it is written.
+template <class T>
+struct attention_tile : product_tile<accumulated<T>, (sizeof(accumulated<T>) == sizeof(float) ? 64 : 32), 64, 1> {
+  using wide = accumulated<T>;
+  static constexpr unsigned rows = sizeof(wide) == sizeof(float) ? 64 : 32, columns = 64, depth = 16;
+  using product = product_tile<wide, rows, columns, 1>;
+  using product::threads, product::width;
+  using typename product::sums;
+
+  // Which keys a query may look at, and its numbers in backward.
+  struct query_numbers {
+    std::uint32_t begin, end;
+    wide log_sum, dot;
+
+    CAIRN_DEVICE bool looks_at(std::uint32_t key) const { return key >= begin && key < end; }
+  };
+  // Where a block's operands lie is in shared memory too: a compiler that keeps the place of every row in registers has too few.
+  struct shared {
+    rows_of_head query, key, value, output_gradient, to;
+    alignas(quad_bytes) wide x[depth][rows + width];
+    alignas(quad_bytes) wide y[depth][columns + width];
+    union {
+      alignas(quad_bytes) wide weights[columns][rows + width];
+      alignas(quad_bytes) wide totals[rows][columns + width]; // in the end
+    };
+    query_numbers queries[columns];
+  };
+  // The variables of a thread: the sums of a product, and those of the output. The former are 0 before each product, and again
+  // when they have been used: between products they need no registers.
+  struct own {
+    sums sum, total;
+  };
+
+  // The query of index i, which stands at first_place + i, and may look at the first so many keys at most. One that does not
+  // exist looks at nothing.
+  static CAIRN_DEVICE query_numbers query_at(const attention_extents& of, std::size_t keys, std::size_t i) {
+    if (i >= of.queries) return {0, 0, wide{0}, wide{0}};
+    const std::size_t place = of.first_place + i;
+    return {static_cast<std::uint32_t>(of.band.begin(place, keys)), static_cast<std::uint32_t>(of.band.end(place, keys)), wide{0},
+            wide{0}};
+  }
+
+  // sum += the scores of the first rows of X, and of the rows of Y from `column` on.
+  template <class Block>
+  static CAIRN_DEVICE void score(Block& block, shared& memory, const T* of_x, const rows_of_head& x, const T* of_y,
+                                 const rows_of_head& y, std::size_t column) {
+#ifdef __CUDACC__
+#pragma unroll 1
+#endif
+    for (std::uint32_t c = 0; c < x.width; c += depth) {
+      block.phase([&](unsigned t, own&) {
+        load_turned<rows>(of_x, x, 0, c, t, memory.x);
+        load_turned<columns>(of_y, y, column, c, t, memory.y);
+      });
+      block.phase([&](unsigned t, own& mine) { multiply(memory.x, memory.y, t, mine.sum); });
+    }
+  }
+
+  static CAIRN_DEVICE void clear(own& mine) {
+    product::clear(mine.sum);
+    product::clear(mine.total);
+  }
+
+  // weights(m, n) = f(m, n, sum(m, n)), by the thread that has the sum, for the columns [First, Last) of the thread.
+  template <unsigned First = 0, unsigned Last = product::thread_columns, class F>
+  static CAIRN_DEVICE void weigh(sums& from, unsigned t, shared& memory, const F& f) {
+    const unsigned row = product::first_row(t), column = product::first_column(t);
+    CAIRN_UNROLL_DEVICE
+    for (unsigned h = 0; h < product::row_quads; ++h) CAIRN_UNROLL_DEVICE
+    for (unsigned j = First; j < Last; ++j) {
+      const unsigned m = h * (rows / product::row_quads) + row;
+      const unsigned n = j / width * (columns / product::column_quads) + column + j % width;
+      quad<wide> v;
+      CAIRN_UNROLL_DEVICE
+      for (unsigned k = 0; k < width; ++k) {
+        wide& sum = from.at[h * width + k][j];
+        v.at[k] = f(m + k, n, sum);
+        sum = wide{0};
+      }
+      put_in_shared(&memory.weights[n][m], v);
+    }
+  }
+  static CAIRN_DEVICE void put(sums& from, unsigned t, shared& memory) {
+    weigh(from, t, memory, [](unsigned, unsigned, wide score) { return score; });
+  }
+  // Calls f(n, weights(m, n)) for the row m of a thread and for its range of columns, each thread for one row and one range. What
+  // a row needs is in registers once, after put() and while the sums need none.
+  template <class F>
+  static CAIRN_DEVICE void each_weight(unsigned t, shared& memory, const F& f) {
+    const unsigned m = row_of(t), first = t / rows * range;
+#ifdef __CUDACC__
+#pragma unroll 1
+#endif
+    for (unsigned n = first; n < first + range; ++n) f(n, memory.weights[n][m]);
+  }
+  static constexpr unsigned groups = threads / rows, range = columns / groups; // ranges of a row, columns of a range
+  static CAIRN_DEVICE unsigned row_of(unsigned t) { return t % rows; }
+
+  // sum += weights Z, for the rows of Z from `row` to `end`, at most as many as the tile has columns, and for its columns from
+  // `column` on.
+  template <class Block>
+  static CAIRN_DEVICE void sum_of_rows(Block& block, shared& memory, const T* of_z, const rows_of_head& z, std::size_t row,
+                                       std::size_t end, std::uint32_t column) {
+#ifdef __CUDACC__
+#pragma unroll 1
+#endif
+    for (unsigned n = 0; n < columns && row + n < end; n += depth) {
+      block.phase([&](unsigned t, own&) { load_rows(of_z, z, row + n, column, t, memory.y); });
+      block.phase([&](unsigned t, own& mine) { multiply(memory.weights + n, memory.y, t, mine.sum); });
+    }
+  }
+
+  // total = total factor(m) + sum, for each row m.
+  template <class F>
+  static CAIRN_DEVICE void add(own& mine, unsigned t, const F& factor) {
+    CAIRN_UNROLL_DEVICE
+    for (unsigned i = 0; i < product::thread_rows; ++i) {
+      const wide by = factor(row_of_sums(t, i));
+      CAIRN_UNROLL_DEVICE
+      for (unsigned j = 0; j < product::thread_columns; ++j) mine.total.at[i][j] = mine.total.at[i][j] * by + mine.sum.at[i][j];
+    }
+    product::clear(mine.sum);
+  }
+  static CAIRN_DEVICE void add(own& mine) {
+    CAIRN_UNROLL_DEVICE
+    for (unsigned i = 0; i < product::thread_rows; ++i) CAIRN_UNROLL_DEVICE
+    for (unsigned j = 0; j < product::thread_columns; ++j) mine.total.at[i][j] += mine.sum.at[i][j];
+    product::clear(mine.sum);
+  }
+  // Writes factor(m) total to the columns of the output from `column` on, by way of shared memory.
+  template <class Block, class F>
+  static CAIRN_DEVICE void store(Block& block, shared& memory, T* data, std::uint32_t column, const F& factor) {
+    block.phase([&](unsigned t, own& mine) {
+      CAIRN_UNROLL_DEVICE
+      for (unsigned i = 0; i < product::thread_rows; ++i) CAIRN_UNROLL_DEVICE
+      for (unsigned h = 0; h < product::column_quads; ++h) {
+        const unsigned m = row_of_sums(t, i);
+        quad<wide> v;
+        CAIRN_UNROLL_DEVICE
+        for (unsigned j = 0; j < width; ++j) v.at[j] = mine.total.at[i][h * width + j] * factor(m);
+        put_in_shared(&memory.totals[m][h * (columns / product::column_quads) + product::first_column(t)], v);
+      }
+    });
+    block.phase([&](unsigned t, own&) {
+      constexpr unsigned quads = columns / width;
+      const rows_of_head& to = memory.to;
+#ifdef __CUDACC__
+#pragma unroll 1
+#endif
+      for (unsigned at = t; at < rows * quads; at += threads) {
+        const unsigned m = at / quads, c = at % quads * width;
+        if (m >= to.rows) return;
+        store_part(data + to.row(m), product::quad_at(&memory.totals[m][c]), column + c, to.width, to.aligned);
+      }
+    });
+  }
+  template <class Block>
+  static CAIRN_DEVICE void store(Block& block, shared& memory, T* data, std::uint32_t column) {
+    store(block, memory, data, column, [](unsigned) { return wide{1}; });
+  }
+
+private:
+  static CAIRN_DEVICE unsigned row_of_sums(unsigned t, unsigned i) {
+    return i / width * (rows / product::row_quads) + product::first_row(t) + i % width;
+  }
+  // In two halves: a longer unrolled loop needs more registers than there are.
+  static CAIRN_DEVICE void multiply(const wide (*a)[rows + width], const wide (*b)[columns + width], unsigned t, sums& to) {
+#ifdef __CUDACC__
+#pragma unroll 1
+#endif
+    for (unsigned k = 0; k < depth; k += depth / 2) product::template multiply<depth / 2>(a + k, b + k, t, to);
+  }
+  // The quad at (row + n, column + c), where n and c are of one thread, and the others of all; 0 if it does not exist.
+  static CAIRN_DEVICE quad<wide> quad_of(const T* data, const rows_of_head& from, std::size_t row, std::uint32_t n,
+                                         std::uint32_t column, std::uint32_t c) {
+    const std::uint32_t left = from.rows - row < rows + columns ? static_cast<std::uint32_t>(from.rows - row) : rows + columns;
+    const T* const base = data + from.row(row) + column;
+    quad<wide> v{};
+    if (n >= left || column + c >= from.width) return v;
+    const T* const at = base + (n * from.stride + c);
+    if (from.aligned) return load_part(at);
+    const std::uint32_t there = from.width - column - c; // in 32 bits: the limits of a loop over c + j would stay in registers
+    CAIRN_UNROLL_DEVICE
+    for (unsigned j = 0; j < width; ++j)
+      if (j < there) v.at[j] = widened(at[j]);
+    return v;
+  }
+  // to(c, n) = from(row + n, column + c); what does not exist is 0.
+  template <unsigned Rows>
+  static CAIRN_DEVICE void load_turned(const T* data, const rows_of_head& from, std::size_t row, std::uint32_t column, unsigned t,
+                                       wide (&to)[depth][Rows + width]) {
+    constexpr unsigned quads = depth / width;
+    CAIRN_UNROLL_DEVICE
+    for (unsigned turn = 0; turn < Rows * quads / threads; ++turn) {
+      const unsigned n = (turn * threads + t) / quads, c = t % quads * width;
+      const quad<wide> v = quad_of(data, from, row, n, column, c);
+      CAIRN_UNROLL_DEVICE
+      for (unsigned j = 0; j < width; ++j) to[c + j][n] = v.at[j];
+    }
+  }
+  // to(n, c) = from(row + n, column + c).
+  static CAIRN_DEVICE void load_rows(const T* data, const rows_of_head& from, std::size_t row, std::uint32_t column, unsigned t,
+                                     wide (&to)[depth][columns + width]) {
+    constexpr unsigned quads = columns / width;
+    CAIRN_UNROLL_DEVICE
+    for (unsigned turn = 0; turn < depth * quads / threads; ++turn) {
+      const unsigned n = (turn * threads + t) / quads, c = t % quads * width;
+      const quad<wide> v = quad_of(data, from, row, n, column, c);
+      put_in_shared(&to[n][c], v);
+    }
+  }
+};
+
+} // namespace cairn::detail
+
+// cairn/ops/attention/cuda_forward.cuh
+
+namespace cairn::detail {
+
+// Where the heads of an attention lie, on the device. The numbers that kernels divide by are known to the host.
+template <class T, class Extras>
+struct heads_on_gpu : Extras {
+  using wide = accumulated<T>;
+
+  attention_extents extents;
+  attention_operands<const T> in;
+  divisor heads, sharing; // heads that share keys
+  wide scale;
+  bool aligned;
+
+  heads_on_gpu(const attention_extents& of, const attention_operands<const T>& given, const Extras& extras, bool all_aligned)
+      : Extras(extras), extents(of), in(given), heads(of.heads), sharing(of.heads / of.key_heads),
+        scale(static_cast<wide>(1 / std::sqrt(static_cast<double>(of.width)))), aligned(all_aligned) {}
+
+  // Of head `head` of a sample; a key head is that of each head that shares it.
+  CAIRN_DEVICE rows_of_head queries(std::size_t sample, std::size_t head) const {
+    return rows(sample * extents.queries * in.query_stride + head * extents.width, extents.queries, in.query_stride);
+  }
+  CAIRN_DEVICE rows_of_head keys(std::size_t sample, std::size_t key_head) const {
+    return rows(sample * extents.keys * in.key_stride + key_head * extents.width, extents.keys, in.key_stride);
+  }
+  CAIRN_DEVICE rows_of_head outputs(std::size_t sample, std::size_t head) const {
+    const std::size_t stride = extents.heads * extents.width;
+    return rows(sample * extents.queries * stride + head * extents.width, extents.queries, stride);
+  }
+  // The score of a query that may look at the key, scaled, with what is added to it; minus infinity if it may not.
+  CAIRN_DEVICE wide scaled(const typename attention_tile<T>::query_numbers& query, const typename Extras::of_head& extras,
+                           std::size_t i, std::uint32_t key, wide score) const {
+    constexpr wide none = -static_cast<wide>(__builtin_huge_valf());
+    return query.looks_at(key) ? this->added_to(extras, score * scale, i, key) : none;
+  }
+  CAIRN_DEVICE std::size_t place_of_sums(std::size_t sample, std::size_t head) const {
+    return (sample * extents.heads + head) * extents.queries;
+  }
+
+private:
+  CAIRN_DEVICE rows_of_head rows(std::size_t first, std::size_t count, std::size_t stride) const {
+    return {first, count, static_cast<std::uint32_t>(stride), static_cast<std::uint32_t>(extents.width), aligned};
+  }
+};
+
+// The outputs of a tile of queries of one head, for up to 64 columns of it, with a running maximum. Tiles of keys begin at
+// multiples of their size, and one that a query may not look at changes no bit of it: a query's output depends on its own keys.
+template <class T, class Extras>
+struct attention_outputs {
+  using wide = accumulated<T>;
+  using tile = attention_tile<T>;
+  static constexpr unsigned threads = tile::threads, blocks = tile::blocks;
+  static constexpr unsigned groups = tile::groups; // of threads that share a row's maximum and sum
+
+  // In the softmax a thread has one row, and one of `groups` ranges of its keys. Its numbers are in shared memory, as its
+  // registers hold the sums.
+  struct shared : tile::shared {
+    wide greatest[groups][tile::rows];                          // the greatest scaled score of this tile
+    wide shifts[groups][tile::rows], norms[groups][tile::rows]; // that of all so far, and the sum of exponentials
+    wide factors[tile::rows];
+    // What would be in registers all the time: the first query, where its logarithm of a sum is, and what extras say of the head.
+    std::size_t first, log_sum;
+    bool wrong;
+    typename Extras::of_head extras;
+  };
+  using own = typename tile::own;
+
+  heads_on_gpu<T, Extras> all;
+  divisor tiles, cuts; // of queries, of the head's width
+  T* output;
+  wide* log_sums;
+
+  template <class Block>
+  CAIRN_DEVICE void operator()(Block& block, shared& memory, std::size_t index) const {
+    constexpr wide none = -static_cast<wide>(__builtin_huge_valf());
+    const attention_extents& of = all.extents;
+    const std::size_t rest = cuts.of(index), at = tiles.of(rest);
+    const auto column = static_cast<std::uint32_t>(cuts.rest(index, rest)) * tile::columns;
+    const std::uint32_t first =
+        (tiles.small() - 1 - static_cast<std::uint32_t>(tiles.rest(rest, at))) * tile::rows; // the last first
+    const auto sample = static_cast<std::uint32_t>(all.heads.of(at)),
+               head = static_cast<std::uint32_t>(all.heads.rest(at, sample));
+    const std::size_t last = first + tile::rows < of.queries ? first + tile::rows - 1 : of.queries - 1;
+    const std::size_t keys = all.keys_of(sample, of.keys);
+    const auto end = static_cast<std::uint32_t>(of.band.end(of.first_place + last, keys));
+    const auto begin = static_cast<std::uint32_t>(of.band.begin(of.first_place + first, keys)) / tile::columns * tile::columns;
+    block.phase([&](unsigned t, own& mine) {
+      if (t == 0) {
+        const std::size_t key_head = all.sharing.of(head);
+        memory.query = all.queries(sample, head).from(first);
+        memory.key = all.keys(sample, key_head);
+        memory.value = all.keys(sample, key_head);
+        memory.to = all.outputs(sample, head).from(first);
+        memory.first = first;
+        memory.log_sum = all.place_of_sums(sample, head) + first;
+        memory.wrong = all.are_wrong(sample, of.keys);
+        memory.extras = all.head_at(of, sample, head);
+      }
+      if (t < tile::rows) memory.queries[t] = tile::query_at(of, keys, first + t);
+      tile::clear(mine);
+      memory.shifts[t / tile::rows][t % tile::rows] = none;
+      memory.norms[t / tile::rows][t % tile::rows] = wide{0};
+    });
+#ifdef __CUDACC__
+#pragma unroll 1
+#endif
+    for (std::uint32_t j = begin; j < end; j += tile::columns) {
+      tile::score(block, memory, all.in.query, memory.query, all.in.key, memory.key, j);
+      block.phase([&](unsigned t, own& mine) { tile::put(mine.sum, t, memory); });
+      block.phase([&](unsigned t, own&) { find_greatest(j, t, memory); });
+      block.phase([&](unsigned t, own&) { exponentiate(j, t, memory); });
+      tile::sum_of_rows(block, memory, all.in.value, memory.value, j, end, column);
+      block.phase([&](unsigned t, own& mine) { tile::add(mine, t, [&](unsigned m) { return memory.factors[m]; }); });
+    }
+    block.phase([&](unsigned t, own&) {
+      if (t >= tile::rows) return;
+      wide norm = 0;
+      for (unsigned g = 0; g < groups; ++g) norm += memory.norms[g][t];
+      memory.factors[t] = norm == wide{0} ? wide{0} : wide{1} / norm;
+      if (memory.wrong) memory.factors[t] = static_cast<wide>(__builtin_nanf(""));
+      if (log_sums == nullptr || column != 0 || t >= memory.to.rows) return;
+      log_sums[memory.log_sum + t] = norm == wide{0} ? -none : memory.shifts[0][t] + std::log(norm);
+    });
+    tile::store(block, memory, output, column, [&](unsigned m) { return memory.factors[m]; });
+  }
+
+private:
+  // Scores become those that the exponentials are of.
+  CAIRN_DEVICE void find_greatest(std::uint32_t first_key, unsigned t, shared& memory) const {
+    const unsigned m = tile::row_of(t);
+    const typename tile::query_numbers query = memory.queries[m];
+    wide greatest = -static_cast<wide>(__builtin_huge_valf());
+    tile::each_weight(t, memory, [&](unsigned n, wide& score) {
+      score = all.scaled(query, memory.extras, memory.first + m, first_key + n, score);
+      greatest = score > greatest ? score : greatest;
+    });
+    memory.greatest[t / tile::rows][m] = greatest;
+  }
+  // The shift is kept as it was subtracted: without a greater score the factor is e^0. Sums are those without dropout.
+  CAIRN_DEVICE void exponentiate(std::uint32_t first_key, unsigned t, shared& memory) const {
+    constexpr wide none = -static_cast<wide>(__builtin_huge_valf());
+    const unsigned m = tile::row_of(t), group = t / tile::rows;
+    const wide before = memory.shifts[group][m];
+    wide shift = before;
+    for (unsigned g = 0; g < groups; ++g) {
+      const wide other = memory.greatest[g][m];
+      shift = other > shift ? other : shift;
+    }
+    const wide subtracted = shift > none ? shift : wide{0}, factor = exponential_of_score(before - subtracted);
+    wide sum = 0;
+    tile::each_weight(t, memory, [&](unsigned n, wide& weight) {
+      weight = exponential_of_score(weight - subtracted);
+      sum += weight;
+      if constexpr (Extras::are_there)
+        weight = all.drops(memory.extras, memory.first + m, first_key + n) ? wide{0} : weight * all.keep;
+    });
+    memory.norms[group][m] = memory.norms[group][m] * factor + sum;
+    memory.shifts[group][m] = shift;
+    if (group == 0) memory.factors[m] = factor;
+  }
+};
+
+} // namespace cairn::detail
+
+// cairn/ops/attention/cuda_backward.cuh
+
+// The gradients of attention in three kernels, in the order below. Each makes the probabilities of a tile again from the scores
+// and the logarithms of their sums. No sum is shared by two blocks, so no addition is atomic.
+namespace cairn::detail {
+
+// nvcc 13 takes these casts in functions that are no templates only.
+CAIRN_DEVICE inline std::uint32_t bits_of_float(float x) { return __builtin_bit_cast(std::uint32_t, x); }
+CAIRN_DEVICE inline float float_of_bits(std::uint32_t bits) { return __builtin_bit_cast(float, bits); }
+
+// What the kernels of backward read, besides the operands.
+template <class T, class Extras>
+struct gradients_on_gpu : heads_on_gpu<T, Extras> {
+  using wide = accumulated<T>;
+
+  attention_operands<T> gradients;
+  const T *output_gradient, *output;
+  const wide* log_sums;
+
+  using tile = attention_tile<T>;
+  using query_numbers = typename tile::query_numbers;
+
+  // dot(dy, y) of a query is in the first element of its gradient, which the last kernel overwrites: of 16 bits in two, half of a
+  // float in each. A head of one column has no second one, but its dot is one product.
+  CAIRN_DEVICE void put_dot(T* to, wide dot) const {
+    if constexpr (!is_narrow<T>) {
+      *to = dot;
+    } else {
+      const std::uint32_t bits = bits_of_float(dot);
+      to[0].bits = static_cast<std::uint16_t>(bits >> 16);
+      if (this->extents.width > 1) to[1].bits = static_cast<std::uint16_t>(bits);
+    }
+  }
+  CAIRN_DEVICE wide dot_at(std::size_t sample, std::size_t head, std::size_t i) const {
+    const T* const from = gradients.query + this->queries(sample, head).row(i);
+    if constexpr (!is_narrow<T>) {
+      return *from;
+    } else {
+      const std::size_t own = (sample * this->extents.queries + i) * this->extents.heads + head;
+      if (this->extents.width == 1) return widened(output_gradient[own]) * widened(output[own]);
+      return float_of_bits(std::uint32_t{from[0].bits} << 16 | from[1].bits);
+    }
+  }
+  CAIRN_DEVICE query_numbers query_at(std::size_t sample, std::size_t head, std::size_t i) const {
+    query_numbers found = tile::query_at(this->extents, this->keys_of(sample, this->extents.keys), i);
+    if (i >= this->extents.queries) return found;
+    found.log_sum = log_sums[this->place_of_sums(sample, head) + i];
+    found.dot = dot_at(sample, head, i);
+    return found;
+  }
+  // The probability that query i looks at the key. One that is dropped is negative.
+  CAIRN_DEVICE wide probability(const query_numbers& query, const typename Extras::of_head& extras, std::size_t i,
+                                std::uint32_t key, wide score) const {
+    if (!query.looks_at(key)) return wide{0};
+    const wide found = exponential_of_score(this->scaled(query, extras, i, key, score) - query.log_sum);
+    return this->drops(extras, i, key) ? -found : found;
+  }
+  // What the value is multiplied by.
+  CAIRN_DEVICE wide weight_of_value(wide probability) const {
+    if constexpr (Extras::are_there) return probability < wide{0} ? wide{0} : probability * this->keep;
+    else return probability;
+  }
+  // The derivative of the loss by a score, from the probability and from the derivative by the value's weight.
+  CAIRN_DEVICE wide derivative(const query_numbers& query, wide probability, wide by_weight) const {
+    if (probability == wide{0}) return wide{0};
+    if constexpr (Extras::are_there) {
+      const bool dropped = probability < wide{0};
+      return (dropped ? -probability : probability) * ((dropped ? wide{0} : by_weight * this->keep) - query.dot) * this->scale;
+    } else {
+      return probability * (by_weight - query.dot) * this->scale;
+    }
+  }
+};
+
+// dot(dy, y), by a team for each query and head.
+template <class T, class Extras>
+struct attention_dots : gradients_on_gpu<T, Extras> {
+  using wide = accumulated<T>;
+
+  divisor queries_of_sample;
+
+  template <class Team>
+  CAIRN_DEVICE void operator()(const Team& team, std::size_t index) const {
+    const std::size_t row = this->heads.of(index), head = this->heads.rest(index, row);
+    const std::size_t sample = queries_of_sample.of(row), i = queries_of_sample.rest(row, sample);
+    const T *const dy = this->output_gradient + index * this->extents.width, *const y =
+                                                                                 this->output + index * this->extents.width;
+    const double dot = team.template sums_over_quads<wide, 1>(
+                               quads_for<T>(this->extents.width),
+                               [&](std::size_t q, wide(&sum)[1]) {
+                                 const wide_quad<T> a = load_wide(dy, q * quad_width<T>, this->extents.width, this->aligned);
+                                 const wide_quad<T> b = load_wide(y, q * quad_width<T>, this->extents.width, this->aligned);
+                                 for (std::size_t j = 0; j < quad_width<T>; ++j) sum[0] += a.at[j] * b.at[j];
+                               })
+                           .at[0];
+    team.once([&] { this->put_dot(this->gradients.query + this->queries(sample, head).row(i), static_cast<wide>(dot)); });
+  }
+};
+
+// The gradients of a tile of keys, or of values, of one key head, for up to 64 columns of it. The heads that share it are added
+// in their order, and of each the tiles of queries.
+template <class T, class Extras, bool OfKey>
+struct attention_key_gradients : gradients_on_gpu<T, Extras> {
+  using wide = accumulated<T>;
+  using tile = attention_tile<T>;
+  static constexpr unsigned threads = tile::threads, blocks = tile::blocks;
+  struct shared : tile::shared {
+    typename Extras::of_head extras;
+  };
+  using own = typename tile::own;
+
+  divisor tiles, cuts, key_heads; // of keys, of the head's width
+
+  template <class Block>
+  CAIRN_DEVICE void operator()(Block& block, shared& memory, std::size_t index) const {
+    const attention_extents& of = this->extents;
+    const std::size_t rest = cuts.of(index), at = tiles.of(rest);
+    const auto column = static_cast<std::uint32_t>(cuts.rest(index, rest)) * tile::columns;
+    const auto first = static_cast<std::uint32_t>(tiles.rest(rest, at)) * tile::rows, end = first + tile::rows;
+    const auto sample = static_cast<std::uint32_t>(key_heads.of(at));
+    const auto share = static_cast<std::uint32_t>(this->sharing.by());
+    const std::uint32_t key_head = static_cast<std::uint32_t>(at) - sample * key_heads.small();
+    block.phase([&](unsigned t, own& mine) {
+      if (t == 0) {
+        memory.key = this->keys(sample, key_head).from(first);
+        memory.value = this->keys(sample, key_head).from(first);
+        memory.to = this->keys(sample, key_head).from(first);
+      }
+      tile::clear(mine);
+    });
+#ifdef __CUDACC__
+#pragma unroll 1
+#endif
+    for (std::uint32_t head = key_head * share; head < (key_head + 1) * share; ++head) {
+      block.phase([&](unsigned t, own&) {
+        if (t != 0) return;
+        memory.query = this->queries(sample, head);
+        memory.output_gradient = this->outputs(sample, head);
+        memory.extras = this->head_at(of, sample, head);
+      });
+#ifdef __CUDACC__
+#pragma unroll 1
+#endif
+      for (std::uint32_t i = 0; i < of.queries; i += tile::columns) {
+        const std::size_t keys = this->keys_of(sample, of.keys); // again: over the loop it would need registers
+        const std::size_t last = i + tile::columns < of.queries ? i + tile::columns - 1 : of.queries - 1;
+        if (of.band.end(of.first_place + last, keys) <= first || of.band.begin(of.first_place + i, keys) >= end) continue;
+        block.phase([&](unsigned t, own&) {
+          if (t < tile::columns) memory.queries[t] = this->query_at(sample, head, i + t);
+        });
+        tile::score(block, memory, this->in.key, memory.key, this->in.query, memory.query, i);
+        weigh_scores(block, memory, i, first);
+        if constexpr (OfKey) {
+          tile::score(block, memory, this->in.value, memory.value, this->output_gradient, memory.output_gradient, i);
+          weigh_derivatives(block, memory);
+        }
+        tile::sum_of_rows(block, memory, OfKey ? this->in.query : this->output_gradient,
+                          OfKey ? memory.query : memory.output_gradient, i, of.queries, column);
+        block.phase([&](unsigned, own& mine) { tile::add(mine); });
+      }
+    }
+    tile::store(block, memory, OfKey ? this->gradients.key : this->gradients.value, column);
+  }
+
+private:
+  // Scores become probabilities, or what values are multiplied by. Extras need registers that the sums are in.
+  template <class Block>
+  CAIRN_DEVICE void weigh_scores(Block& block, shared& memory, std::uint32_t first_query, std::uint32_t first_key) const {
+    const auto weight = [&](unsigned m, unsigned n, wide score) {
+      const wide found = this->probability(memory.queries[n], memory.extras, first_query + n, first_key + m, score);
+      return OfKey ? found : this->weight_of_value(found);
+    };
+    if constexpr (Extras::are_there) {
+      block.phase([&](unsigned t, own& mine) { tile::put(mine.sum, t, memory); });
+      block.phase([&](unsigned t, own&) {
+        tile::each_weight(t, memory, [&](unsigned n, wide& score) { score = weight(tile::row_of(t), n, score); });
+      });
+    } else {
+      block.phase([&](unsigned t, own& mine) { tile::weigh(mine.sum, t, memory, weight); });
+    }
+  }
+  // Probabilities become derivatives by scores. With extras in several phases: of one the compiler makes all loads first.
+  template <unsigned First = 0, class Block>
+  CAIRN_DEVICE void weigh_derivatives(Block& block, shared& memory) const {
+    constexpr unsigned all = tile::thread_columns, last = Extras::are_there ? First + 2 : all;
+    block.phase([&](unsigned t, own& mine) {
+      tile::template weigh<First, last>(mine.sum, t, memory, [&](unsigned m, unsigned n, wide by_weight) {
+        return this->derivative(memory.queries[n], memory.weights[n][m], by_weight);
+      });
+    });
+    if constexpr (last < all) weigh_derivatives<last>(block, memory);
+  }
+};
+
+// The gradients of a tile of queries of one head, for up to 64 columns of it: of the cuts from `first_cut` on. The first cut
+// overwrites the products that all of them read, so it comes last.
+template <class T, class Extras>
+struct attention_query_gradients : gradients_on_gpu<T, Extras> {
+  using wide = accumulated<T>;
+  using tile = attention_tile<T>;
+  static constexpr unsigned threads = tile::threads, blocks = tile::blocks;
+  struct shared : tile::shared {
+    typename Extras::of_head extras;
+  };
+  using own = typename tile::own;
+
+  divisor tiles, cuts; // of queries, of the head's width
+  std::size_t first_cut;
+
+  template <class Block>
+  CAIRN_DEVICE void operator()(Block& block, shared& memory, std::size_t index) const {
+    const attention_extents& of = this->extents;
+    const std::size_t rest = cuts.of(index), at = tiles.of(rest);
+    const auto column = static_cast<std::uint32_t>(first_cut + cuts.rest(index, rest)) * tile::columns;
+    const std::uint32_t first = (tiles.small() - 1 - static_cast<std::uint32_t>(tiles.rest(rest, at))) * tile::rows;
+    const auto sample = static_cast<std::uint32_t>(this->heads.of(at));
+    const auto head = static_cast<std::uint32_t>(this->heads.rest(at, sample));
+    const std::size_t last = first + tile::rows < of.queries ? first + tile::rows - 1 : of.queries - 1;
+    const std::size_t keys = this->keys_of(sample, of.keys);
+    const auto end = static_cast<std::uint32_t>(of.band.end(of.first_place + last, keys));
+    const auto begin = static_cast<std::uint32_t>(of.band.begin(of.first_place + first, keys)) / tile::columns * tile::columns;
+    block.phase([&](unsigned t, own& mine) {
+      if (t == 0) {
+        const std::size_t key_head = this->sharing.of(head);
+        memory.query = this->queries(sample, head).from(first);
+        memory.key = this->keys(sample, key_head);
+        memory.value = this->keys(sample, key_head);
+        memory.output_gradient = this->outputs(sample, head).from(first);
+        memory.to = this->queries(sample, head).from(first);
+        memory.extras = this->head_at(of, sample, head);
+      }
+      if (t < tile::rows) memory.queries[t] = this->query_at(sample, head, first + t);
+      tile::clear(mine);
+    });
+#ifdef __CUDACC__
+#pragma unroll 1
+#endif
+    for (std::uint32_t j = begin; j < end; j += tile::columns) {
+      tile::score(block, memory, this->in.query, memory.query, this->in.key, memory.key, j);
+      block.phase([&](unsigned t, own& mine) { tile::put(mine.sum, t, memory); });
+      block.phase([&](unsigned t, own&) {
+        const typename tile::query_numbers query = memory.queries[tile::row_of(t)];
+        tile::each_weight(t, memory, [&](unsigned n, wide& weight) {
+          weight = this->probability(query, memory.extras, first + tile::row_of(t), j + n, weight);
+        });
+      });
+      tile::score(block, memory, this->output_gradient, memory.output_gradient, this->in.value, memory.value, j);
+      block.phase([&](unsigned t, own& mine) {
+        tile::weigh(mine.sum, t, memory, [&](unsigned m, unsigned n, wide by_weight) {
+          return this->derivative(memory.queries[m], memory.weights[n][m], by_weight);
+        });
+      });
+      tile::sum_of_rows(block, memory, this->in.key, memory.key, j, end, column);
+      block.phase([&](unsigned, own& mine) { tile::add(mine); });
+    }
+    tile::store(block, memory, this->gradients.query, column);
+  }
+};
+
+} // namespace cairn::detail
+
+// cairn/ops/attention/cuda.cuh
+
+namespace cairn::detail {
+
+// The number of pieces of at most `size` that hold `count`.
+constexpr std::size_t pieces_of(std::size_t count, std::size_t size) { return (count + size - 1) / size; }
+
+// Throws an error that names the extents which do not fit. Places in a tile of 64 rows are found in 32 bits.
+inline void check_attention_on_gpu(const attention_extents& of, std::size_t query_stride, std::size_t key_stride) {
+  check_attention(of);
+  constexpr std::size_t limit = std::size_t{1} << 26;
+  const std::size_t longest = std::max({query_stride, key_stride, of.heads * of.width});
+  if (longest >= limit)
+    throw error("attention: expected rows of fewer than " + std::to_string(limit) + " elements on a GPU, found " +
+                std::to_string(longest));
+}
+
+template <class T, class... P>
+bool heads_are_quads(const attention_extents& of, const attention_operands<const T>& in, const P*... others) {
+  constexpr std::size_t width = quad_width<T>;
+  return of.width % width == 0 && in.query_stride % width == 0 && in.key_stride % width == 0 &&
+         are_quads(in.query, in.key, in.value, others...);
+}
+
+template <class T, class Extras>
+void attention_forward_on_gpu(cuda::queue& queue, const attention_extents& of, T* output, accumulated<T>* log_sums,
+                              const attention_operands<const T>& in, const Extras& extras) {
+  using body = attention_outputs<T, Extras>;
+  check_attention_on_gpu(of, in.query_stride, in.key_stride);
+  const std::size_t tiles = pieces_of(of.queries, body::tile::rows), cuts = pieces_of(of.width, body::tile::columns);
+  launch_blocks(queue, "attention_forward", of.samples * of.heads * tiles * cuts,
+                body{{of, in, extras, heads_are_quads(of, in, output)}, tiles, cuts, output, log_sums});
+}
+
+template <class T, class Extras>
+void attention_backward_on_gpu(cuda::queue& queue, const attention_extents& of, const attention_operands<T>& gradients,
+                               const T* output_gradient, const T* output, const accumulated<T>* log_sums,
+                               const attention_operands<const T>& in, const Extras& extras) {
+  constexpr const char* op = "attention_backward";
+  using tile = attention_tile<T>;
+  check_attention_on_gpu(of, in.query_stride, in.key_stride);
+  const bool aligned = heads_are_quads(of, in, gradients.query, gradients.key, gradients.value, output_gradient, output);
+  const gradients_on_gpu<T, Extras> all{{of, in, extras, aligned}, gradients, output_gradient, output, log_sums};
+  launch_teams<32>(queue, op, of.samples * of.queries * of.heads, attention_dots<T, Extras>{all, of.queries});
+  const std::size_t cuts = pieces_of(of.width, tile::columns), key_tiles = pieces_of(of.keys, tile::rows);
+  const std::size_t key_blocks = of.samples * of.key_heads * key_tiles * cuts;
+  launch_blocks(queue, op, key_blocks, attention_key_gradients<T, Extras, true>{all, key_tiles, cuts, of.key_heads});
+  launch_blocks(queue, op, key_blocks, attention_key_gradients<T, Extras, false>{all, key_tiles, cuts, of.key_heads});
+  const std::size_t tiles = pieces_of(of.queries, tile::rows), heads = of.samples * of.heads;
+  using query_gradients = attention_query_gradients<T, Extras>;
+  if (cuts > 1) launch_blocks(queue, op, heads * tiles * (cuts - 1), query_gradients{all, tiles, cuts - 1, 1});
+  launch_blocks(queue, op, heads * tiles, query_gradients{all, tiles, 1, 0});
+}
+
+} // namespace cairn::detail
+
+namespace cairn::ops {
+
+template <detail::floating_element T>
+void attention_forward(cuda::queue& queue, const attention_extents& of, T* output, accumulated<T>* log_sums,
+                       const attention_operands<const T>& in) {
+  detail::attention_forward_on_gpu(queue, of, output, log_sums, in, detail::no_extras_on_gpu{});
+}
+template <detail::floating_element T>
+void attention_forward(cuda::queue& queue, const attention_extents& of, T* output, accumulated<T>* log_sums,
+                       const attention_operands<const T>& in, const attention_extras<T>& extras) {
+  detail::attention_forward_on_gpu(queue, of, output, log_sums, in, detail::extras_on_gpu<T>(extras));
+}
+
+template <detail::floating_element T>
+void attention_backward(cuda::queue& queue, const attention_extents& of, const attention_operands<T>& gradients,
+                        const T* output_gradient, const T* output, const accumulated<T>* log_sums,
+                        const attention_operands<const T>& in) {
+  detail::attention_backward_on_gpu(queue, of, gradients, output_gradient, output, log_sums, in, detail::no_extras_on_gpu{});
+}
+template <detail::floating_element T>
+void attention_backward(cuda::queue& queue, const attention_extents& of, const attention_operands<T>& gradients,
+                        const T* output_gradient, const T* output, const accumulated<T>* log_sums,
+                        const attention_operands<const T>& in, const attention_extras<T>& extras) {
+  detail::attention_backward_on_gpu(queue, of, gradients, output_gradient, output, log_sums, in,
+                                    detail::extras_on_gpu<T>(extras));
 }
 
 } // namespace cairn::ops
@@ -1120,11 +2253,11 @@ struct quad_of_pixel {
     const std::size_t own = pixels.rest(pixel, image), row = columns.of(own);
     return {image, row, columns.rest(own, row), pixel, quads.rest(index, pixel) * quad_width<T>};
   }
-  CAIRN_DEVICE quad<T> load(const T* images, std::size_t pixel, std::size_t channel) const {
-    return load_quad(images + pixel * channels, channel, channels, aligned);
+  CAIRN_DEVICE wide_quad<T> load(const T* images, std::size_t pixel, std::size_t channel) const {
+    return load_wide(images + pixel * channels, channel, channels, aligned);
   }
-  CAIRN_DEVICE void store(T* images, const quad<T>& v, std::size_t pixel, std::size_t channel) const {
-    store_quad(images + pixel * channels, v, channel, channels, aligned);
+  CAIRN_DEVICE void store(T* images, const wide_quad<T>& v, std::size_t pixel, std::size_t channel) const {
+    store_wide(images + pixel * channels, v, channel, channels, aligned);
   }
 };
 template <class T>
@@ -1264,29 +2397,32 @@ void sum_columns_then(cuda::queue& queue, const char* op, std::size_t rows, std:
 namespace cairn::detail {
 
 template <class T>
-CAIRN_DEVICE T share_of(const mean_range& y, const mean_range& x) {
+CAIRN_DEVICE accumulated<T> share_of(const mean_range& y, const mean_range& x) {
+  using wide = accumulated<T>;
   const std::size_t divisor = y.divisor * x.divisor;
-  return divisor == 0 ? T{0} : T{1} / static_cast<T>(divisor);
+  return divisor == 0 ? wide{0} : wide{1} / static_cast<wide>(divisor);
 }
 
 // The sum of quads one after another, in chains; see ops/elementwise/sums.hpp.
 template <class T>
 struct sum_of_quads {
+  using wide = accumulated<T>;
+
   double total[quad_width<T>] = {};
-  quad<T> chain{};
+  wide_quad<T> chain{};
   std::size_t in_chain = 0;
 
-  CAIRN_DEVICE void add(const quad<T>& v, T factor) {
+  CAIRN_DEVICE void add(const wide_quad<T>& v, wide factor) {
     for (std::size_t j = 0; j < quad_width<T>; ++j) chain.at[j] += v.at[j] * factor;
     if (++in_chain < rows_of_chain) return;
     for (std::size_t j = 0; j < quad_width<T>; ++j) total[j] += static_cast<double>(chain.at[j]);
     chain = {};
     in_chain = 0;
   }
-  CAIRN_DEVICE quad<T> times(T factor) const {
-    quad<T> out;
+  CAIRN_DEVICE wide_quad<T> times(wide factor) const {
+    wide_quad<T> out;
     for (std::size_t j = 0; j < quad_width<T>; ++j)
-      out.at[j] = static_cast<T>(total[j] + static_cast<double>(chain.at[j])) * factor;
+      out.at[j] = static_cast<wide>(total[j] + static_cast<double>(chain.at[j])) * factor;
     return out;
   }
 };
@@ -1306,7 +2442,7 @@ struct avg_pool_output {
     sum_of_quads<T> sum;
     for (std::size_t row = y.begin; row < y.end; ++row)
       for (std::size_t column = x.begin; column < x.end; ++column)
-        sum.add(where.load(input, image + row * over.x.in + column, at.channel), T{1});
+        sum.add(where.load(input, image + row * over.x.in + column, at.channel), accumulated<T>{1});
     where.store(output, sum.times(share_of<T>(y, x)), at.pixel, at.channel);
   }
 };
@@ -1330,7 +2466,7 @@ struct avg_pool_input_gradient {
         sum.add(where.load(output_gradient, at.image * over.outputs() + p * over.x.out + q, at.channel), share_of<T>(y, x));
       }
     }
-    where.store(input_gradient, sum.times(T{1}), at.pixel, at.channel);
+    where.store(input_gradient, sum.times(accumulated<T>{1}), at.pixel, at.channel);
   }
 };
 
@@ -1338,7 +2474,7 @@ struct avg_pool_input_gradient {
 
 namespace cairn::ops {
 
-template <std::floating_point T>
+template <detail::floating_element T>
 void avg_pool2d_forward(cuda::queue& queue, const window& over, mean_of which, std::size_t samples, std::size_t channels,
                         T* output, const T* input) {
   const auto where = detail::quads_of_outputs<T>(over, channels, detail::rows_are_quads<T>(channels, output, input));
@@ -1346,7 +2482,7 @@ void avg_pool2d_forward(cuda::queue& queue, const window& over, mean_of which, s
                       detail::avg_pool_output<T>{over, which, where, output, input});
 }
 
-template <std::floating_point T>
+template <detail::floating_element T>
 void avg_pool2d_backward(cuda::queue& queue, const window& over, mean_of which, std::size_t samples, std::size_t channels,
                          T* input_gradient, const T* output_gradient) {
   const bool aligned = detail::rows_are_quads<T>(channels, input_gradient, output_gradient);
@@ -1361,7 +2497,8 @@ void avg_pool2d_backward(cuda::queue& queue, const window& over, mean_of which, 
 
 namespace cairn::detail {
 
-// f(value, other operands..., the channel's values...) for each element of (rows, channels). A thread computes the channels of
+// f(value, other operands..., the channel's values...) for each element of (rows, channels). The values of channels have the type
+// of sums. A thread computes the channels of
 // one quad in several rows, and reads the values of these channels once.
 template <class F, class T, std::size_t Operands, std::size_t Channels>
 struct each_of_channels {
@@ -1372,7 +2509,7 @@ struct each_of_channels {
   bool aligned;
   T* to;
   const T* from[Operands];
-  const T* of[Channels];
+  const accumulated<T>* of[Channels];
 
   CAIRN_DEVICE void operator()(std::size_t index) const {
     run(index, std::make_index_sequence<Operands>{}, std::make_index_sequence<Channels>{});
@@ -1382,11 +2519,11 @@ private:
   template <std::size_t... I, std::size_t... K>
   CAIRN_DEVICE void run(std::size_t index, std::index_sequence<I...>, std::index_sequence<K...>) const {
     const std::size_t thread = quads.of(index), first = quads.rest(index, thread) * quad_width<T>;
-    const quad<T> channel[Channels] = {load_quad(of[K], first, channels, aligned)...};
+    const wide_quad<T> channel[Channels] = {load_sums<T>(of[K], first, channels, aligned)...};
     for (std::size_t row = thread; row < rows; row += threads) {
-      quad<T> v[Operands] = {load_quad(from[I] + row * channels, first, channels, aligned)...};
+      wide_quad<T> v[Operands] = {load_wide(from[I] + row * channels, first, channels, aligned)...};
       for (std::size_t j = 0; j < quad_width<T>; ++j) f(v[I].at[j]..., channel[K].at[j]...);
-      store_quad(to + row * channels, v[0], first, channels, aligned);
+      store_wide(to + row * channels, v[0], first, channels, aligned);
     }
   }
 };
@@ -1396,7 +2533,7 @@ inline constexpr std::size_t rows_of_thread = 8, threads_of_gpu = std::size_t{1}
 
 template <class F, class T, std::size_t Operands, std::size_t Channels>
 void for_each_of_channels(cuda::queue& queue, const char* op, std::size_t rows, std::size_t channels, const F& f, T* to,
-                          const std::array<const T*, Operands>& from, const std::array<const T*, Channels>& of) {
+                          const std::array<const T*, Operands>& from, const std::array<const accumulated<T>*, Channels>& of) {
   const std::size_t quads = quads_for<T>(channels);
   const std::size_t turns = std::clamp<std::size_t>(rows * quads / threads_of_gpu, 1, rows_of_thread);
   const std::size_t threads = (rows + turns - 1) / turns;
@@ -1413,15 +2550,27 @@ void for_each_of_channels(cuda::queue& queue, const char* op, std::size_t rows, 
 namespace cairn::detail {
 
 // The coefficients of each channel in a forward or backward pass, in the queue's memory. They are computed once per channel, in
-// double, so that the work on elements needs only T.
+// double, so that the work on elements needs only the type of sums. Forward needs the factor, and the shift for a bias of 16
+// bits.
 template <class T>
 struct of_channels {
-  T *factor = nullptr, *shift = nullptr, *slope = nullptr;
+  using wide = accumulated<T>;
+  wide *factor = nullptr, *shift = nullptr, *slope = nullptr;
 
   of_channels(cuda::queue& queue, const char* op, std::size_t features) {
-    const std::size_t apart = quads_for<T>(features) * quad_width<T>; // so that each is aligned if the first is
-    factor = reinterpret_cast<T*>(queue.kept(op, (3 * apart * sizeof(T) + sizeof(double) - 1) / sizeof(double)).data());
+    const std::size_t apart = quads_for<wide>(features) * quad_width<wide>; // so that each is aligned if the first is
+    factor = reinterpret_cast<wide*>(queue.kept(op, (3 * apart * sizeof(wide) + sizeof(double) - 1) / sizeof(double)).data());
     shift = factor + apart, slope = shift + apart;
+  }
+
+  // The factor of a norm, and its bias in the type of sums.
+  CAIRN_DEVICE void write(std::size_t column, wide by, [[maybe_unused]] const T* bias) const {
+    factor[column] = by;
+    if constexpr (is_narrow<T>) shift[column] = widened(bias[column]);
+  }
+  const wide* widened_bias([[maybe_unused]] const T* bias) const {
+    if constexpr (is_narrow<T>) return shift;
+    else return bias;
   }
 };
 
@@ -1430,16 +2579,18 @@ struct of_channels {
 // own chain only.
 template <class T>
 struct batch_distances {
+  using wide = accumulated<T>;
+
   std::size_t rows, features;
   const T* input;
 
-  CAIRN_DEVICE double first(std::size_t column) const { return rows == 0 ? 0 : static_cast<double>(input[column]); }
+  CAIRN_DEVICE double first(std::size_t column) const { return rows == 0 ? 0 : static_cast<double>(widened(input[column])); }
   CAIRN_DEVICE void add(std::size_t row, std::size_t end, std::size_t column, double& sum, double& squares) const {
-    const T center = input[row * features + column];
+    const wide center = widened(input[row * features + column]);
     const double apart = static_cast<double>(center) - first(column), count = static_cast<double>(end - row);
-    T distances = 0, of_squares = 0;
+    wide distances = 0, of_squares = 0;
     for (++row; row < end; ++row) {
-      const T distance = input[row * features + column] - center;
+      const wide distance = widened(input[row * features + column]) - center;
       distances += distance;
       of_squares += distance * distance;
     }
@@ -1451,18 +2602,21 @@ struct batch_distances {
 // The running statistics are moved by the kernel that finishes those of the batch.
 template <class T>
 struct batch_statistics : batch_distances<T> {
+  using wide = accumulated<T>;
+
   double eps;
-  T *statistics, *factor;
-  const T* weight;
+  wide* statistics;
+  of_channels<T> to;
+  const T *weight, *bias;
   running_statistics<T> moved;
   CAIRN_DEVICE void finish(std::size_t column, double sum, double squares) const {
     const double share = share_of(static_cast<double>(this->rows));
-    const mean_and_variance<T> found(this->first(column), sum, squares, share);
+    const mean_and_variance<wide> found(this->first(column), sum, squares, share);
     statistics[column] = found.mean;
     statistics[this->features + column] = found.variance;
-    factor[column] = factor_of<T>(inverse_deviation(found.variance, eps), weight[column]);
+    to.write(column, factor_of<wide>(inverse_deviation(found.variance, eps), widened(weight[column])), bias);
     if (moved.mean != nullptr)
-      move_statistics<T>{this->features, moved.momentum, moved.mean, moved.variance, statistics}.move(
+      move_statistics<wide>{this->features, moved.momentum, moved.mean, moved.variance, statistics}.move(
           column, static_cast<double>(this->rows));
   }
 };
@@ -1478,13 +2632,16 @@ struct batch_sums : batch_distances<T> {
 // Writes the coefficients of the input gradient, from the sums of a channel over `count` rows.
 template <class T>
 struct batch_derivative {
+  using wide = accumulated<T>;
+
   std::size_t features;
   double eps;
-  const T *statistics, *weight;
+  const wide* statistics;
+  const T* weight;
   of_channels<T> to;
   CAIRN_DEVICE void write(std::size_t column, double sum, double products, double count) const {
     const double inverse = inverse_deviation(statistics[features + column], eps);
-    const derivative_factors<T> found(inverse, weight[column], sum, products, count);
+    const derivative_factors<wide> found(inverse, widened(weight[column]), sum, products, count);
     to.factor[column] = found.factor;
     to.shift[column] = found.gradient_mean;
     to.slope[column] = found.slope;
@@ -1494,21 +2651,24 @@ struct batch_derivative {
 // written at once.
 template <class T>
 struct batch_gradients {
+  using wide = accumulated<T>;
+
   std::size_t rows, features;
   double eps;
-  T *weight_gradient, *bias_gradient;
+  wide *weight_gradient, *bias_gradient;
   double* sums;
-  const T *output_gradient, *input, *statistics;
+  const T *output_gradient, *input;
+  const wide* statistics;
   batch_derivative<T> then;
 
   CAIRN_DEVICE void add(std::size_t row, std::size_t end, std::size_t column, double& sum, double& products) const {
-    const T mean = statistics[column];
-    T of_gradients = 0, of_products = 0;
+    const wide mean = statistics[column];
+    wide of_gradients = 0, of_products = 0;
     for (; row < end; ++row) {
       const std::size_t at = row * features + column;
-      const T dy = output_gradient[at];
+      const wide dy = widened(output_gradient[at]);
       of_gradients += dy;
-      of_products += dy * (input[at] - mean);
+      of_products += dy * (widened(input[at]) - mean);
     }
     sum += static_cast<double>(of_gradients);
     products += static_cast<double>(of_products);
@@ -1516,19 +2676,23 @@ struct batch_gradients {
   CAIRN_DEVICE void finish(std::size_t column, double sum, double products) const {
     if (sums != nullptr) sums[column] = sum, sums[features + column] = products;
     else then.write(column, sum, products, static_cast<double>(rows));
-    if (bias_gradient != nullptr) bias_gradient[column] = static_cast<T>(sum);
+    if (bias_gradient != nullptr) bias_gradient[column] = static_cast<wide>(sum);
     if (weight_gradient != nullptr)
-      weight_gradient[column] = static_cast<T>(products * inverse_deviation(statistics[features + column], eps));
+      weight_gradient[column] = static_cast<wide>(products * inverse_deviation(statistics[features + column], eps));
   }
 };
 
-// The functions of elements, with a ReLU or its derivative if asked for. A kernel waits for memory, not for this choice.
+// The functions of elements of T, with a ReLU or its derivative if asked for. A kernel waits for memory, not for this choice. The
+// ReLU of 16 bits takes what was rounded, as one in a kernel of its own does: a result that is rounded to -0 stays -0.
+template <class T>
 struct center_scale_then {
+  using wide = accumulated<T>;
   bool rectifies;
-  template <class T>
-  CAIRN_DEVICE void operator()(T& x, T mean, T factor, T bias) const {
-    if (rectifies) center_scale_and_rectify{}(x, mean, factor, bias);
-    else center_and_scale{}(x, mean, factor, bias);
+  CAIRN_DEVICE void operator()(wide& x, wide mean, wide factor, wide bias) const {
+    center_and_scale{}(x, mean, factor, bias);
+    if (!rectifies) return;
+    if constexpr (is_narrow<T>) x = widened(static_cast<T>(x));
+    x = blend(x < wide{0}, wide{0}, x);
   }
 };
 struct batch_norm_derivative_then {
@@ -1544,9 +2708,12 @@ struct batch_norm_derivative_then {
 template <class T>
 struct batch_factors {
   double eps;
-  T* factor;
-  const T *variance, *weight;
-  CAIRN_DEVICE void operator()(std::size_t j) const { factor[j] = factor_of<T>(inverse_deviation(variance[j], eps), weight[j]); }
+  of_channels<T> to;
+  const accumulated<T>* variance;
+  const T *weight, *bias;
+  CAIRN_DEVICE void operator()(std::size_t j) const {
+    to.write(j, factor_of<accumulated<T>>(inverse_deviation(variance[j], eps), widened(weight[j])), bias);
+  }
 };
 template <class T>
 struct batch_derivative_of_sums {
@@ -1576,26 +2743,28 @@ struct batch_statistics_of_sums {
 
 namespace cairn::ops {
 
-template <std::floating_point T>
+template <detail::floating_element T>
 void batch_norm_evaluate(cuda::queue& queue, std::size_t rows, std::size_t features, double eps, T* output, const T* input,
-                         const T* mean, const T* variance, const T* weight, const T* bias, activation then = activation::none) {
+                         const accumulated<T>* mean, const accumulated<T>* variance, const T* weight, const T* bias,
+                         activation then = activation::none) {
   constexpr const char* op = "batch_norm_evaluate";
   const detail::of_channels<T> of(queue, op, features);
-  detail::launch_each(queue, op, features, detail::batch_factors<T>{eps, of.factor, variance, weight});
-  detail::for_each_of_channels(queue, op, rows, features, detail::center_scale_then{then == activation::relu}, output,
-                               std::array{input}, std::array<const T*, 3>{mean, of.factor, bias});
+  detail::launch_each(queue, op, features, detail::batch_factors<T>{eps, of, variance, weight, bias});
+  detail::for_each_of_channels(queue, op, rows, features, detail::center_scale_then<T>{then == activation::relu}, output,
+                               std::array{input}, std::array<const accumulated<T>*, 3>{mean, of.factor, of.widened_bias(bias)});
 }
 
-template <std::floating_point T>
-void batch_norm_forward(cuda::queue& queue, std::size_t rows, std::size_t features, double eps, T* output, T* statistics,
-                        const T* input, const T* weight, const T* bias, activation then = activation::none,
-                        const std::type_identity_t<running_statistics<T>>& moved = {}) {
+template <detail::floating_element T>
+void batch_norm_forward(cuda::queue& queue, std::size_t rows, std::size_t features, double eps, T* output,
+                        accumulated<T>* statistics, const T* input, const T* weight, const T* bias,
+                        activation then = activation::none, const std::type_identity_t<running_statistics<T>>& moved = {}) {
   constexpr const char* op = "batch_norm_forward";
   const detail::of_channels<T> of(queue, op, features);
   detail::sum_columns_then(queue, op, rows, features,
-                           detail::batch_statistics<T>{{rows, features, input}, eps, statistics, of.factor, weight, moved});
-  detail::for_each_of_channels(queue, op, rows, features, detail::center_scale_then{then == activation::relu}, output,
-                               std::array{input}, std::array<const T*, 3>{statistics, of.factor, bias});
+                           detail::batch_statistics<T>{{rows, features, input}, eps, statistics, of, weight, bias, moved});
+  detail::for_each_of_channels(queue, op, rows, features, detail::center_scale_then<T>{then == activation::relu}, output,
+                               std::array{input},
+                               std::array<const accumulated<T>*, 3>{statistics, of.factor, of.widened_bias(bias)});
 }
 
 template <std::floating_point T>
@@ -1613,10 +2782,10 @@ void batch_norm_update(cuda::queue& queue, std::size_t features, double momentum
       detail::batch_move_statistics<T>{{features, momentum, running_mean, running_variance, statistics}, rows, 0});
 }
 
-template <std::floating_point T>
+template <detail::floating_element T>
 void batch_norm_gradient_sums(cuda::queue& queue, std::size_t rows, std::size_t features, double eps, double* sums,
-                              T* weight_gradient, T* bias_gradient, const T* output_gradient, const T* input,
-                              const T* statistics) {
+                              accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient,
+                              const T* input, const accumulated<T>* statistics) {
   constexpr const char* op = "batch_norm_gradient_sums";
   const detail::batch_derivative<T> nothing{features, eps, statistics, nullptr, {queue, op, features}};
   detail::sum_columns_then(queue, op, rows, features,
@@ -1624,22 +2793,22 @@ void batch_norm_gradient_sums(cuda::queue& queue, std::size_t rows, std::size_t 
                                                       input, statistics, nothing});
 }
 
-template <std::floating_point T>
+template <detail::floating_element T>
 void batch_norm_input_gradient(cuda::queue& queue, std::size_t rows, std::size_t features, double eps, T* input_gradient,
-                               const T* output_gradient, const T* input, const T* statistics, const T* weight, const double* sums,
-                               activation before = activation::none) {
+                               const T* output_gradient, const T* input, const accumulated<T>* statistics, const T* weight,
+                               const double* sums, activation before = activation::none) {
   constexpr const char* op = "batch_norm_input_gradient";
   const detail::batch_derivative<T> then{features, eps, statistics, weight, {queue, op, features}};
   detail::launch_each(queue, op, features, detail::batch_derivative_of_sums<T>{then, sums});
   detail::for_each_of_channels(queue, op, rows, features, detail::batch_norm_derivative_then{before == activation::relu},
                                input_gradient, std::array{output_gradient, input},
-                               std::array<const T*, 4>{statistics, then.to.factor, then.to.shift, then.to.slope});
+                               std::array<const accumulated<T>*, 4>{statistics, then.to.factor, then.to.shift, then.to.slope});
 }
 
-template <std::floating_point T>
+template <detail::floating_element T>
 void batch_norm_backward(cuda::queue& queue, std::size_t rows, std::size_t features, double eps, T* input_gradient,
-                         T* weight_gradient, T* bias_gradient, const T* output_gradient, const T* input, const T* statistics,
-                         const T* weight, activation before = activation::none) {
+                         accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
+                         const accumulated<T>* statistics, const T* weight, activation before = activation::none) {
   constexpr const char* op = "batch_norm_backward";
   const detail::batch_derivative<T> then{features, eps, statistics, weight, {queue, op, features}};
   detail::sum_columns_then(queue, op, rows, features,
@@ -1648,10 +2817,10 @@ void batch_norm_backward(cuda::queue& queue, std::size_t rows, std::size_t featu
   if (input_gradient != nullptr)
     detail::for_each_of_channels(queue, op, rows, features, detail::batch_norm_derivative_then{before == activation::relu},
                                  input_gradient, std::array{output_gradient, input},
-                                 std::array<const T*, 4>{statistics, then.to.factor, then.to.shift, then.to.slope});
+                                 std::array<const accumulated<T>*, 4>{statistics, then.to.factor, then.to.shift, then.to.slope});
 }
 
-template <std::floating_point T>
+template <detail::floating_element T>
 void batch_norm_sums(cuda::queue& queue, std::size_t rows, std::size_t features, double* sums, const T* input) {
   detail::sum_columns_then(queue, "batch_norm_sums", rows, features, detail::batch_sums<T>{{rows, features, input}, sums});
 }
@@ -1672,13 +2841,43 @@ struct term_of_loss {
   Term term;
   std::size_t count;
   bool aligned;
-  const T *output, *targets;
-  CAIRN_DEVICE void add(std::size_t q, T& sum) const {
+  const T* output;
+  const accumulated<T>* targets;
+  CAIRN_DEVICE void add(std::size_t q, accumulated<T>& sum) const {
     const std::size_t first = q * quad_width<T>;
-    const quad<T> y = load_quad(output, first, count, aligned);
-    const quad<T> t = load_quad(targets, first, count, aligned);
+    const wide_quad<T> y = load_wide(output, first, count, aligned), t = load_sums<T>(targets, first, count, aligned);
     for (std::size_t j = 0; j < quad_width<T>; ++j)
-      if (first + j < count) sum += static_cast<T>(term(y.at[j], t.at[j]));
+      if (first + j < count) sum += static_cast<accumulated<T>>(term(y.at[j], t.at[j]));
+  }
+};
+// The gradient where outputs have 16 bits and targets do not. A quad a thread.
+template <class Derivative, class T>
+struct gradient_of_loss {
+  Derivative derivative;
+  std::size_t count;
+  bool aligned;
+  T* gradient;
+  const T* output;
+  const accumulated<T>* targets;
+  CAIRN_DEVICE void operator()(std::size_t q) const {
+    const std::size_t first = q * quad_width<T>;
+    const auto own = prepared(derivative);
+    wide_quad<T> y = load_wide(output, first, count, aligned);
+    const wide_quad<T> t = load_sums<T>(targets, first, count, aligned);
+    for (std::size_t j = 0; j < quad_width<T>; ++j) own(y.at[j], t.at[j]);
+    store_wide(gradient, y, first, count, aligned);
+  }
+};
+// A derivative times a scale that only the GPU knows. A thread reads it once.
+template <class Made, class T>
+struct with_gradient_scale {
+  Made made; // with a scale of 1
+  double count;
+  const double* scale; // null: 1
+  CAIRN_DEVICE Made prepared() const {
+    Made own = made;
+    if (scale != nullptr) own.share = static_cast<T>(*scale / count);
+    return own;
   }
 };
 struct store_mean {
@@ -1691,16 +2890,27 @@ struct store_mean {
 
 namespace cairn::ops {
 
-template <std::floating_point T, class Term, class Derivative>
-void mean_of_terms(cuda::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output, const T* targets,
-                   const Term& term, const Derivative& derivative) {
+template <detail::floating_element T, class Term, class Derivative>
+void mean_of_terms(cuda::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output,
+                   const accumulated<T>* targets, const Term& term, const Derivative& derivative,
+                   const double* gradient_scale = nullptr) {
   const char* op = "mean_of_terms";
   if constexpr (requires { Term::name; }) op = Term::name; // as in error messages
   const detail::term_of_loss<Term, T> terms{term, count, detail::are_quads(output, targets), output, targets};
-  detail::sum_then<T, T>(queue, op, count, terms, detail::store_mean{loss, count});
-  if (output_gradient != nullptr)
-    detail::elementwise(queue, op, count, detail::over_count<T>(derivative, count), std::array{output_gradient},
-                        std::array{output, targets});
+  detail::sum_then<T, accumulated<T>>(queue, op, count, terms, detail::store_mean{loss, count});
+  if (output_gradient == nullptr) return;
+  using wide = accumulated<T>;
+  using made_type = detail::share_of_derivative<wide, Derivative>;
+  const made_type made = detail::over_count<wide>(derivative, count);
+  const detail::with_gradient_scale<made_type, wide> scaled{made, static_cast<double>(count), gradient_scale};
+  if constexpr (!detail::is_narrow<T>) {
+    detail::elementwise(queue, op, count, scaled, std::array{output_gradient}, std::array{output, targets});
+  } else {
+    const bool aligned = detail::are_quads(output_gradient, output, targets);
+    detail::launch_each(queue, op, detail::quads_for<T>(count),
+                        detail::gradient_of_loss<detail::with_gradient_scale<made_type, wide>, T>{
+                            scaled, count, aligned, output_gradient, output, targets});
+  }
 }
 
 } // namespace cairn::ops
@@ -1711,17 +2921,20 @@ namespace cairn::detail {
 
 template <class T>
 struct weighted_logits {
+  using wide = accumulated<T>;
+
   std::size_t count;
   divisor columns;
   bool aligned;
-  const T *output, *targets, *weights;
+  const T* output;
+  const wide *targets, *weights;
 
   // Applies f to each element of a quad, its target and its weight.
   template <class F>
-  CAIRN_DEVICE quad<T> made(std::size_t q, const F& f) const {
+  CAIRN_DEVICE wide_quad<T> made(std::size_t q, const F& f) const {
     const std::size_t first = q * quad_width<T>;
-    quad<T> y = load_quad(output, first, count, aligned);
-    const quad<T> t = load_quad(targets, first, count, aligned);
+    wide_quad<T> y = load_wide(output, first, count, aligned);
+    const wide_quad<T> t = load_sums<T>(targets, first, count, aligned);
     for (std::size_t j = 0; j < quad_width<T>; ++j) {
       if (first + j >= count) continue;
       const std::size_t row = columns.of(first + j);
@@ -1732,8 +2945,8 @@ struct weighted_logits {
 };
 template <class T>
 struct weighted_logit_terms : weighted_logits<T> {
-  CAIRN_DEVICE void add(std::size_t q, T& sum) const {
-    const quad<T> terms = this->made(q, weighted_logit_error{});
+  CAIRN_DEVICE void add(std::size_t q, accumulated<T>& sum) const {
+    const wide_quad<T> terms = this->made(q, weighted_logit_error{});
     for (std::size_t j = 0; j < quad_width<T>; ++j)
       if (q * quad_width<T> + j < this->count) sum += terms.at[j];
   }
@@ -1742,9 +2955,9 @@ struct weighted_logit_terms : weighted_logits<T> {
 template <class T>
 struct weighted_logit_gradients : weighted_logits<T> {
   T* gradient;
-  weighted_logit_error_derivative<T> derivative;
+  with_gradient_scale<weighted_logit_error_derivative<accumulated<T>>, accumulated<T>> derivative;
   CAIRN_DEVICE void operator()(std::size_t q) const {
-    store_quad(gradient, this->made(q, derivative), q * quad_width<T>, this->count, this->aligned);
+    store_wide(gradient, this->made(q, derivative.prepared()), q * quad_width<T>, this->count, this->aligned);
   }
 };
 
@@ -1752,15 +2965,19 @@ struct weighted_logit_gradients : weighted_logits<T> {
 
 namespace cairn::ops {
 
-template <std::floating_point T>
-void bce_with_logits(cuda::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output, const T* targets,
-                     const T* positive_weights, std::size_t columns) {
+template <detail::floating_element T>
+void bce_with_logits(cuda::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output,
+                     const accumulated<T>* targets, const accumulated<T>* positive_weights, std::size_t columns,
+                     const double* gradient_scale = nullptr) {
   constexpr const char* op = "bce_with_logits";
   using namespace detail;
   const weighted_logits<T> all{count, columns, are_quads(output, targets), output, targets, positive_weights};
-  sum_then<T, T>(queue, op, count, weighted_logit_terms<T>{all}, store_mean{loss, count});
+  sum_then<T, accumulated<T>>(queue, op, count, weighted_logit_terms<T>{all}, store_mean{loss, count});
   if (output_gradient == nullptr) return;
-  weighted_logit_gradients<T> gradients{all, output_gradient, {static_cast<T>(1.0 / static_cast<double>(count))}};
+  weighted_logit_gradients<T> gradients{
+      all,
+      output_gradient,
+      {{static_cast<accumulated<T>>(1.0 / static_cast<double>(count))}, static_cast<double>(count), gradient_scale}};
   gradients.aligned = gradients.aligned && are_quads(output_gradient);
   launch_each(queue, op, quads_for<T>(count), gradients);
 }
@@ -1774,12 +2991,13 @@ namespace cairn::detail {
 // The rows of a map are as far apart as batch_distances takes its features to be.
 template <class T>
 struct statistics_of_map : batch_distances<T> {
-  T* statistics;
+  using wide = accumulated<T>;
+  wide* statistics;
   CAIRN_DEVICE void finish(std::size_t column, double sum, double squares) const {
     const double share = this->rows == 0 ? 0 : 1 / static_cast<double>(this->rows);
     const double distance = sum * share, spread = squares * share - distance * distance;
-    statistics[2 * column] = static_cast<T>(this->rows == 0 ? 0 : this->first(column) + distance);
-    statistics[2 * column + 1] = static_cast<T>(spread < 0 ? 0 : spread); // NaN stays
+    statistics[2 * column] = static_cast<wide>(this->rows == 0 ? 0 : this->first(column) + distance);
+    statistics[2 * column + 1] = static_cast<wide>(spread < 0 ? 0 : spread); // NaN stays
   }
 };
 
@@ -1798,11 +3016,12 @@ struct statistics_slopes {
 // The gradient of a map with the part through its statistics. Without `mean` there is no such part; a dy without data is 0.
 template <class T>
 struct gradient_of_map {
+  using wide = accumulated<T>;
   matrix<const T> dy, x;
-  const T *mean, *first, *second;
-  CAIRN_DEVICE T operator()(std::size_t row, std::size_t column) const {
-    const T own = dy.data == nullptr ? T{0} : dy(row, column);
-    return mean == nullptr ? own : own + (first[column] + second[column] * (x(row, column) - mean[column]));
+  const wide *mean, *first, *second;
+  CAIRN_DEVICE wide operator()(std::size_t row, std::size_t column) const {
+    const wide own = dy.data == nullptr ? wide{0} : widened(dy(row, column));
+    return mean == nullptr ? own : own + (first[column] + second[column] * (widened(x(row, column)) - mean[column]));
   }
 };
 template <class T>
@@ -1812,7 +3031,7 @@ struct add_statistics_gradient {
   divisor columns;
   CAIRN_DEVICE void operator()(std::size_t at) const {
     const std::size_t row = columns.of(at), column = columns.rest(at, row);
-    dx(row, column) = from(row, column);
+    dx(row, column) = static_cast<T>(from(row, column));
   }
 };
 
@@ -1835,21 +3054,21 @@ struct move_channel_statistics {
 
 namespace cairn::ops {
 
-template <std::floating_point T>
-void channel_statistics(cuda::queue& queue, matrix<const T> x, std::type_identity_t<T>* statistics) {
+template <detail::floating_element T>
+void channel_statistics(cuda::queue& queue, matrix<const T> x, std::type_identity_t<accumulated<T>>* statistics) {
   detail::sum_columns_then(queue, "channel_statistics", x.rows, x.columns,
                            detail::statistics_of_map<T>{{x.rows, x.stride, x.data}, statistics});
 }
 
-template <std::floating_point T>
+template <detail::floating_element T>
 void channel_statistics_backward(cuda::queue& queue, matrix<T> dx, std::type_identity_t<matrix<const T>> dy,
-                                 std::type_identity_t<matrix<const T>> x, const std::type_identity_t<T>* statistics,
-                                 const std::type_identity_t<T>* gradient) {
+                                 std::type_identity_t<matrix<const T>> x, const std::type_identity_t<accumulated<T>>* statistics,
+                                 const std::type_identity_t<accumulated<T>>* gradient) {
   constexpr const char* op = "channel_statistics_backward";
   const detail::of_channels<T> of(queue, op, dx.columns);
-  detail::launch_each(
-      queue, op, dx.columns,
-      detail::statistics_slopes<T>{static_cast<double>(dx.rows), statistics, gradient, of.factor, of.shift, of.slope});
+  detail::launch_each(queue, op, dx.columns,
+                      detail::statistics_slopes<accumulated<T>>{static_cast<double>(dx.rows), statistics, gradient, of.factor,
+                                                                of.shift, of.slope});
   detail::launch_each(queue, op, dx.rows * dx.columns,
                       detail::add_statistics_gradient<T>{{dy, x, of.factor, of.shift, of.slope}, dx, dx.columns});
 }
@@ -1860,6 +3079,40 @@ void channel_statistics_update(cuda::queue& queue, std::size_t rows, std::size_t
   detail::launch_each(
       queue, "channel_statistics_update", channels,
       detail::move_channel_statistics<T>{static_cast<double>(rows), momentum, running_mean, running_variance, statistics});
+}
+
+} // namespace cairn::ops
+
+// cairn/ops/check_gradients/cuda.cuh
+
+namespace cairn::detail {
+
+struct decide_update {
+  ops::checked_gradients* checked;
+  ops::gradients_to_check g;
+  double number;
+  loss_scale_rule rule;
+  CAIRN_DEVICE void operator()(std::size_t) const { check_gradients_now(*checked, g, number, rule); }
+};
+struct write_checked_factor {
+  double* factor;
+  const double* squares;
+  double max_norm;
+  const ops::checked_gradients* checked;
+  CAIRN_DEVICE void operator()(std::size_t) const { *factor = checked_factor(*checked, sqrt(*squares), max_norm); }
+};
+
+} // namespace cairn::detail
+
+namespace cairn::ops {
+
+inline void check_gradients(cuda::queue& queue, checked_gradients* checked, const gradients_to_check& g, double number,
+                            const detail::loss_scale_rule& rule) {
+  detail::launch_each(queue, "check_gradients", 1, detail::decide_update{checked, g, number, rule});
+}
+inline void clip_checked(cuda::queue& queue, double* factor, const double* squares, double max_norm,
+                         const checked_gradients* checked) {
+  detail::launch_each(queue, "clip_checked", 1, detail::write_checked_factor{factor, squares, max_norm, checked});
 }
 
 } // namespace cairn::ops
@@ -2002,10 +3255,12 @@ struct place_of_product {
 // A row or column that no source has, however far a tap is from it.
 inline constexpr std::uint32_t nowhere = 0x80000000;
 
+// Quads here are those of sums: as many channels as 16 bytes of the type of sums hold.
+
 // The number of channels, filled up to whole quads.
 template <class T>
 std::uint32_t in_quads(std::size_t channels) {
-  return static_cast<std::uint32_t>(quads_for<T>(channels) * quad_width<T>);
+  return static_cast<std::uint32_t>(quads_for<accumulated<T>>(channels) * quad_width<accumulated<T>>);
 }
 
 // Keeps a number in a register: the compiler computes it once and not wherever it is used.
@@ -2024,20 +3279,20 @@ CAIRN_DEVICE const T* behind(const T* first, std::uint32_t n, std::uint32_t byte
 // Loads a quad of channels at each address at(n), n < Loads, for which has(n) holds; the others are 0, and so are channels behind
 // the first count(n) at the address, which are at least 1. `aligned` is for channels in whole quads.
 template <unsigned Loads, class T, class Has, class At, class Count>
-CAIRN_DEVICE void load_channels(quad<T> (&to)[Loads], bool aligned, const Has& has, const At& at, const Count& count) {
+CAIRN_DEVICE void load_channels(part_of_quad<T> (&to)[Loads], bool aligned, const Has& has, const At& at, const Count& count) {
   CAIRN_UNROLL_DEVICE
   for (unsigned n = 0; n < Loads; ++n) to[n] = {};
   if (aligned) {
     CAIRN_UNROLL_DEVICE
     for (unsigned n = 0; n < Loads; ++n)
-      if (has(n)) to[n] = *reinterpret_cast<const quad<T>*>(at(n));
+      if (has(n)) to[n] = *reinterpret_cast<const part_of_quad<T>*>(at(n));
   } else {
     CAIRN_UNROLL_DEVICE
     for (unsigned n = 0; n < Loads; ++n)
       if (has(n)) {
         const T* const from = at(n);
         CAIRN_UNROLL_DEVICE
-        for (std::uint32_t j = 0; j < quad_width<T>; ++j)
+        for (std::uint32_t j = 0; j < quad_width<accumulated<T>>; ++j)
           if (j < count(n)) to[n].at[j] = from[j];
       }
   }
@@ -2066,34 +3321,38 @@ namespace cairn::detail {
 
 // The epilogue of one element of a product, in the order of `epilogue`, where the product's own call does not apply it.
 template <class T>
-CAIRN_HOST_DEVICE T finished(const epilogue<T>& then, std::size_t row, std::size_t column, T value) {
-  if (then.bias != nullptr) value += then.bias[column];
+CAIRN_DEVICE T finished(const epilogue<T>& then, std::size_t row, std::size_t column, accumulated<T> value) {
+  if (then.bias != nullptr) value += widened(then.bias[column]);
   value = activated(then.then, value);
-  if (then.addend.data != nullptr) value += then.addend(row, column);
-  if (then.mask.data != nullptr && then.mask(row, column) <= T{0}) value = T{0};
-  return value;
+  if (then.addend.data != nullptr) value += widened(then.addend(row, column));
+  if (then.mask.data != nullptr && widened(then.mask(row, column)) <= 0) value = 0;
+  return static_cast<T>(value);
 }
 
-// The same for a quad of elements, those of a row from column `first` on; elements from column `end` on are left out. `aligned`
-// describes the rows of every operand that is not null.
-template <class T>
+// The same for the elements of a quad, or as many as a quad of sums has, without the rounding: those of a row
+// from column `first` on; elements from column `end` on are left out. `aligned` describes the rows of every operand that is not
+// null.
+template <class T, class Quad>
 CAIRN_DEVICE void finish_quad(const epilogue<T>& then, std::size_t row, std::size_t first, std::size_t end, bool aligned,
-                              quad<T>& v) {
-  const auto load = [&](const T* from) { return load_quad(from, first, end, aligned); };
-  quad<T> w;
+                              Quad& v) {
+  constexpr std::size_t width = sizeof(Quad) / sizeof(accumulated<T>);
+  const auto load = [&](const T* from) {
+    if constexpr (width == quad_width<T>) return load_wide(from, first, end, aligned);
+    else return load_part(from, first, end, aligned);
+  };
   if (then.bias != nullptr) {
-    w = load(then.bias);
-    for (std::size_t j = 0; j < quad_width<T>; ++j) v.at[j] += w.at[j];
+    const auto w = load(then.bias);
+    for (std::size_t j = 0; j < width; ++j) v.at[j] += w.at[j];
   }
-  for (std::size_t j = 0; j < quad_width<T>; ++j) v.at[j] = activated(then.then, v.at[j]);
+  for (std::size_t j = 0; j < width; ++j) v.at[j] = activated(then.then, v.at[j]);
   if (then.addend.data != nullptr) {
-    w = load(then.addend.data + row * then.addend.stride);
-    for (std::size_t j = 0; j < quad_width<T>; ++j) v.at[j] += w.at[j];
+    const auto w = load(then.addend.data + row * then.addend.stride);
+    for (std::size_t j = 0; j < width; ++j) v.at[j] += w.at[j];
   }
   if (then.mask.data != nullptr) {
-    w = load(then.mask.data + row * then.mask.stride);
-    for (std::size_t j = 0; j < quad_width<T>; ++j)
-      if (w.at[j] <= T{0}) v.at[j] = T{0};
+    const auto w = load(then.mask.data + row * then.mask.stride);
+    for (std::size_t j = 0; j < width; ++j)
+      if (w.at[j] <= 0) v.at[j] = 0;
   }
 }
 
@@ -2117,10 +3376,10 @@ struct finish_product {
 
   CAIRN_DEVICE void operator()(std::size_t index) const {
     const std::size_t row = quads.of(index), first = quads.rest(index, row) * quad_width<T>;
-    quad<T> v{};
-    if (!is_zero) v = load_quad(c.data + row * c.stride, first, c.columns, aligned);
+    wide_quad<T> v{};
+    if (!is_zero) v = load_wide(c.data + row * c.stride, first, c.columns, aligned);
     finish_quad(then, row, first, c.columns, aligned, v);
-    store_quad(c.data + row * c.stride, v, first, c.columns, aligned);
+    store_wide(c.data + row * c.stride, v, first, c.columns, aligned);
   }
 };
 
@@ -2128,22 +3387,22 @@ struct finish_product {
 template <class T>
 struct sum_transposed_rows {
   matrix<const T> a;
-  T* sums;
+  accumulated<T>* sums;
   CAIRN_DEVICE void add(std::size_t row, std::size_t end, std::size_t column, double& sum, double&) const {
-    T some = 0;
-    for (; row < end; ++row) some += a(row, column);
+    accumulated<T> some = 0;
+    for (; row < end; ++row) some += widened(a(row, column));
     sum += static_cast<double>(some);
   }
-  CAIRN_DEVICE void finish(std::size_t column, double sum, double) const { sums[column] = static_cast<T>(sum); }
+  CAIRN_DEVICE void finish(std::size_t column, double sum, double) const { sums[column] = static_cast<accumulated<T>>(sum); }
 };
 template <class T>
 struct sum_of_row {
   matrix<const T> a;
-  T* sums;
+  accumulated<T>* sums;
   template <class Team>
   CAIRN_DEVICE void operator()(const Team& team, std::size_t row) const {
-    const double sum = team.sum(a.columns, [&](std::size_t column) { return static_cast<double>(a(row, column)); });
-    team.once([&] { sums[row] = static_cast<T>(sum); });
+    const double sum = team.sum(a.columns, [&](std::size_t column) { return static_cast<double>(widened(a(row, column))); });
+    team.once([&] { sums[row] = static_cast<accumulated<T>>(sum); });
   }
 };
 
@@ -2152,15 +3411,20 @@ bool does_nothing(const epilogue<T>& then) {
   return then.bias == nullptr && then.then == activation::none && then.addend.data == nullptr && then.mask.data == nullptr;
 }
 
+template <class T>
+void sum_rows(cuda::queue& queue, const char* op, matrix<const T> a, transpose form, const epilogue<T>& then) {
+  if (then.row_sums == nullptr) return;
+  if (form == transpose::first) sum_columns_then(queue, op, a.rows, a.columns, sum_transposed_rows<T>{a, then.row_sums});
+  else launch_teams_for(a.columns, queue, op, a.rows, sum_of_row<T>{a, then.row_sums});
+}
+
 // Applies all of `then` to the product in c by kernels.
 template <class T>
 void finish_with_kernels(cuda::queue& queue, const char* op, matrix<T> c, matrix<const T> a, transpose form,
                          const epilogue<T>& then, bool is_zero = false) {
   if (is_zero || !does_nothing(then))
     launch_each(queue, op, c.rows * quads_for<T>(c.columns), finish_product<T>(c, then, is_zero));
-  if (then.row_sums == nullptr) return;
-  if (form == transpose::first) sum_columns_then(queue, op, a.rows, a.columns, sum_transposed_rows<T>{a, then.row_sums});
-  else launch_teams_for(a.columns, queue, op, a.rows, sum_of_row<T>{a, then.row_sums});
+  sum_rows(queue, op, a, form, then);
 }
 
 } // namespace cairn::detail
@@ -2173,7 +3437,7 @@ namespace cairn::detail {
 // memory.
 
 // The output, or with Back the input gradient. A thread has four results of a row, which share the weights; products are added in
-// T, over taps row by row, and in the input gradient for each tap over the output channels of the group.
+// the type of sums, over taps row by row, and in the input gradient for each tap over the output channels of the group.
 template <class T, bool Back>
 struct convolve_depthwise {
   static constexpr std::uint32_t at_once = 4;
@@ -2208,7 +3472,7 @@ struct convolve_depthwise {
     const taps_of_axis x = Back ? across.of_inputs(class_x) : across.of_outputs();
     const std::uint32_t others = Back ? group.small() : 1, o = Back ? c * others : c;
     const T* const from = source + (Back ? o : group.of_small(c));
-    T sum[at_once] = {};
+    accumulated<T> sum[at_once] = {};
     for (std::uint32_t a = 0; a < y.taps; ++a) {
       const std::uint32_t row = u * y.scale + y.offset + a * y.step;
       if (row >= y.extent) continue;
@@ -2216,11 +3480,11 @@ struct convolve_depthwise {
       for (std::uint32_t b = 0; b < x.taps; ++b) {
         const T* by = weight + (o * taps + (y.first + a * y.period) * across.kernel + x.first + b * x.period);
         for (std::uint32_t other = 0; other < others; ++other, by += taps) {
-          const T factor = *by;
+          const accumulated<T> factor = widened(*by);
           CAIRN_UNROLL_DEVICE
           for (std::uint32_t k = 0; k < at_once; ++k) {
             const std::uint32_t column = (v + k) * x.scale + x.offset + b * x.step;
-            if (column < x.extent) sum[k] += *behind(from + other, first + column, source_bytes) * factor;
+            if (column < x.extent) sum[k] += widened(*behind(from + other, first + column, source_bytes)) * factor;
           }
         }
       }
@@ -2243,9 +3507,9 @@ struct sums_of_depthwise {
   divisor channels, kernel, group, area, line; // output channels; taps of a row; of a group; pixels of an image and of its rows
   std::uint32_t taps, in_bytes, out_bytes;     // to the next pixel
   const T *output_gradient, *input;
-  T* weight_gradient;
+  accumulated<T>* weight_gradient;
 
-  sums_of_depthwise(const convolution& how, T* dw, matrix<const T> dy, const T* x)
+  sums_of_depthwise(const convolution& how, accumulated<T>* dw, matrix<const T> dy, const T* x)
       : down(how.over.y), across(how.over.x), channels(how.out_channels), kernel(how.over.x.kernel), group(how.group_out()),
         area(how.over.outputs()), line(how.over.x.out), taps(static_cast<std::uint32_t>(how.over.taps())),
         in_bytes(static_cast<std::uint32_t>(how.in_channels * sizeof(T))),
@@ -2258,14 +3522,15 @@ struct sums_of_depthwise {
     std::uint32_t image = area.of_small(first), p = line.of_small(first - image * area.small());
     std::uint32_t q = first - image * area.small() - p * line.small();
     const T *dy = behind(output_gradient + o, first, out_bytes), *const x = input + group.of_small(o);
-    T some = 0;
+    accumulated<T> some = 0;
 #ifdef __CUDACC__
 #pragma unroll 1
 #endif
     for (auto left = static_cast<std::uint32_t>(end) - first; left > 0; --left) {
       const std::uint32_t y = p * down.stride + i * down.dilation - down.padding;
       const std::uint32_t of_row = q * across.stride + j * across.dilation - across.padding;
-      if (y < down.in && of_row < across.in) some += *dy * *behind(x, (image * down.in + y) * across.in + of_row, in_bytes);
+      if (y < down.in && of_row < across.in)
+        some += widened(*dy) * widened(*behind(x, (image * down.in + y) * across.in + of_row, in_bytes));
       dy = behind(dy, 1, out_bytes);
       if (++q == across.out) {
         q = 0;
@@ -2277,7 +3542,7 @@ struct sums_of_depthwise {
   CAIRN_DEVICE void finish(std::size_t column, double sum, double) const {
     const auto at = static_cast<std::uint32_t>(column);
     const std::uint32_t tap = channels.of_small(at);
-    weight_gradient[(at - tap * channels.small()) * taps + tap] = static_cast<T>(sum);
+    weight_gradient[(at - tap * channels.small()) * taps + tap] = static_cast<accumulated<T>>(sum);
   }
 };
 
@@ -2290,163 +3555,111 @@ void launch_depthwise(cuda::queue& queue, const char* op, const convolution& how
 
 } // namespace cairn::detail
 
-// cairn/device/cuda/blocks.cuh
+// cairn/ops/conv2d/cuda_tensor_tile.cuh
 
 namespace cairn::detail {
 
-// A third kind of kernel beside those of launch.cuh: blocks of threads that share memory. It is a function object
-//   void operator()(Block& block, shared& memory, std::size_t i) const
-// with the types `own`, the variables of a thread, and `shared`, the memory of a block, both without constructors; `threads` is
-// the number of threads of a block, `blocks` the least number of blocks that a multiprocessor must have room for. The operator is
-// a sequence of phases: block.phase(f) calls f(t, own) in each thread t, and ends when all threads have come to its end, so that
-// a phase may read what another thread wrote in an earlier one. Within a phase threads run in any order. Code outside of phases
-// is executed by all threads alike.
+// A tile of a product of 16-bit elements, by the tensor cores of GPUs from compute capability 8.0 on; older ones and the host
+// compute it as product_tile does. Operands lie in shared memory as floats, which were widened from T, and become T again in
+// registers, which is exact. Each warp has 1024 sums, as tiles of 16 x 8 that mma.sync adds eight k's to at a time.
 //
-// Without a CUDA compiler the host runs a phase thread after thread, so that tests of kernels run without a GPU.
-template <unsigned Threads, class Own>
-class thread_block {
-  static_assert(std::is_trivially_default_constructible_v<Own>, "variables of a thread are not initialised");
-
-public:
-#if defined(__CUDACC__)
-  template <class F>
-  __device__ void phase(const F& f) {
-    f(threadIdx.x, own_);
-    __syncthreads();
-  }
-
-private:
-  Own own_;
-#else
-  explicit thread_block(bool backwards) : backwards_(backwards) {}
-
-  template <class F>
-  void phase(const F& f) {
-    in_order(Threads, backwards_, [&](std::size_t t) { f(static_cast<unsigned>(t), own_[t]); });
-  }
-
-private:
-  Own own_[Threads] = {};
-  bool backwards_;
-#endif
-};
-
-#if defined(__CUDACC__)
-template <class Body>
-__global__ void __launch_bounds__(Body::threads, Body::blocks) run_block(const Body body) {
-  __shared__ typename Body::shared memory;
-  thread_block<Body::threads, typename Body::own> block;
-  body(block, memory, blockIdx.x);
-}
-template <class Body>
-const void* block_kernel() {
-  return reinterpret_cast<const void*>(&run_block<Body>);
-}
-#else
-template <class Body>
-inline constexpr kernel_of_host block_of_host{sizeof(Body), [](const void* given, std::size_t blocks, bool backwards) {
-                                                in_order(blocks, backwards, [&](std::size_t i) {
-                                                  typename Body::shared memory;
-                                                  thread_block<Body::threads, typename Body::own> block(backwards);
-                                                  (*static_cast<const Body*>(given))(block, memory, i);
-                                                });
-                                              }};
-template <class Body>
-const void* block_kernel() {
-  return &block_of_host<Body>;
-}
-#endif
-
-// Runs body(block, memory, i) for every i in [0, count), each by a block of threads, in any order.
-template <class Body>
-void launch_blocks(cuda::queue& queue, const char* op, std::size_t count, const Body& body) {
-  static_assert(std::is_trivially_copyable_v<Body>, "a kernel is copied to the GPU byte by byte");
-  if (count == 0) return;
-  Body work = body;
-  queue.start(op, block_kernel<Body>(), count, Body::threads, &work);
-}
-
-} // namespace cairn::detail
-
-// cairn/ops/conv2d/cuda_tile.cuh
-
-namespace cairn::detail {
-
-// A tile of a product of matrices, C(m, n) = sum over k of A(m, k) B(k, n), computed by a block of threads from operands in
-// shared memory. A thread has thread_rows x thread_columns sums in registers. With several lanes, each group of
-// threads / Lanes threads has a whole tile of sums, over its own k; together they are the tile.
-//
-// Every sum is one chain of multiply-adds in T in the order of k, beginning with 0, wherever the element is in a tile, and
-// whatever the tile's size is.
+// A sum is one chain of steps of eight k's, beginning with 0, wherever the element is in a tile, and whatever the tile's size is.
+// The order within a step is the GPU's. Source: NVIDIA, Parallel Thread Execution ISA, mma.m16n8k8.
 template <class T, unsigned Rows, unsigned Columns, unsigned Lanes>
-struct product_tile {
-  static constexpr unsigned threads = 128, width = quad_width<T>;
-  static constexpr unsigned row_quads = 2, column_quads = 4 / width; // of a thread
-  static constexpr unsigned thread_rows = row_quads * width, thread_columns = column_quads * width;
-  static_assert(Rows * Columns * Lanes == threads * thread_rows * thread_columns);
-  static constexpr unsigned lane_depth = 8, depth = lane_depth * Lanes; // the number of k's of a step
-  static constexpr unsigned lane_threads = threads / Lanes;
+struct tensor_tile : product_tile<float, Rows, Columns, Lanes> {
+  using base = product_tile<float, Rows, Columns, Lanes>;
+  using typename base::operands;
+  using typename base::shared;
+  using typename base::sums;
+  static_assert(sizeof(T) == 2);
 
-  // The least number of blocks in a multiprocessor: a thread may have 128 registers, or 168 for doubles, which take two each. It
-  // has its sums and the operands of the next step in them, and its many independent sums hide latencies as more threads would.
-  static constexpr unsigned blocks = sizeof(T) == sizeof(float) ? 4 : 3;
+  static constexpr unsigned mma_rows = 16, mma_columns = 8, mma_depth = 8, lanes = 32;
+  // The sums of a warp.
+  static constexpr unsigned columns = Columns < 32 || Rows < 32 ? Columns : 32, rows = 1024 / columns;
+  static constexpr unsigned warps_of_row = Columns / columns;
+  static_assert(base::lane_depth == mma_depth && Columns % columns == 0 && Rows % rows == 0);
+  static_assert(Rows / rows * warps_of_row * Lanes * lanes == base::threads);
 
-  // A row of an operand is one k. The elements behind its end keep threads that write different k's in different banks.
-  struct operands {
-    alignas(quad_bytes) T a[depth][Rows + width];
-    alignas(quad_bytes) T b[depth][Columns + width];
-  };
-  union shared {
-    operands of;
-    alignas(quad_bytes) T sums[Lanes][Rows][Columns];
-  };
-  struct sums {
-    T at[thread_rows][thread_columns];
-  };
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 
-  static CAIRN_DEVICE void clear(sums& to) {
-    CAIRN_UNROLL_DEVICE
-    for (unsigned i = 0; i < thread_rows; ++i) CAIRN_UNROLL_DEVICE
-    for (unsigned j = 0; j < thread_columns; ++j) to.at[i][j] = T{0};
-  }
-
-  // Adds the products of one step to the sums of thread t.
-  static CAIRN_DEVICE void multiply(const operands& from, unsigned t, sums& to) {
-    const unsigned lane = t / lane_threads * lane_depth, row = first_row(t), column = first_column(t);
-    CAIRN_UNROLL_DEVICE
-    for (unsigned k = 0; k < lane_depth; ++k) {
-      quad<T> x[row_quads], y[column_quads];
-      CAIRN_UNROLL_DEVICE
-      for (unsigned h = 0; h < row_quads; ++h) x[h] = quad_at(&from.a[lane + k][h * (Rows / row_quads) + row]);
-      CAIRN_UNROLL_DEVICE
-      for (unsigned h = 0; h < column_quads; ++h) y[h] = quad_at(&from.b[lane + k][h * (Columns / column_quads) + column]);
-      CAIRN_UNROLL_DEVICE
-      for (unsigned i = 0; i < thread_rows; ++i) CAIRN_UNROLL_DEVICE
-      for (unsigned j = 0; j < thread_columns; ++j) to.at[i][j] += x[i / width].at[i % width] * y[j / width].at[j % width];
+  static __device__ void multiply(const operands& from, unsigned t, sums& to) {
+    const place of(t);
+    __syncwarp();
+    const float(*const a)[Rows + base::width] = from.a + of.lane * mma_depth + 2 * of.pair;
+    const float(*const b)[Columns + base::width] = from.b + of.lane * mma_depth + 2 * of.pair;
+    std::uint32_t x[rows / mma_rows][2], y[columns / mma_columns];
+#pragma unroll
+    for (unsigned i = 0; i < rows / mma_rows; ++i)
+#pragma unroll
+      for (unsigned h = 0; h < 2; ++h) {
+        const unsigned row = of.row + i * mma_rows + 8 * h + of.group;
+        x[i][h] = packed(a[0][row], a[1][row]);
+      }
+#pragma unroll
+    for (unsigned j = 0; j < columns / mma_columns; ++j) {
+      const unsigned column = of.column + j * mma_columns + of.group;
+      y[j] = packed(b[0][column], b[1][column]);
     }
+#pragma unroll
+    for (unsigned i = 0; i < rows / mma_rows; ++i)
+#pragma unroll
+      for (unsigned j = 0; j < columns / mma_columns; ++j) add(to.at[i * (columns / mma_columns) + j], x[i], y[j]);
   }
 
-  // Writes the sums of thread t to shared memory.
-  static CAIRN_DEVICE void put(const sums& from, unsigned t, shared& to) {
-    const unsigned lane = t / lane_threads, row = first_row(t), column = first_column(t);
-    CAIRN_UNROLL_DEVICE
-    for (unsigned i = 0; i < thread_rows; ++i) CAIRN_UNROLL_DEVICE
-    for (unsigned h = 0; h < column_quads; ++h) {
-      quad<T> v;
-      CAIRN_UNROLL_DEVICE
-      for (unsigned j = 0; j < width; ++j) v.at[j] = from.at[i][h * width + j];
-      T* const at = to.sums[lane][i / width * (Rows / row_quads) + row + i % width];
-      put_in_shared(at + h * (Columns / column_quads) + column, v);
-    }
+  static __device__ void put(const sums& from, unsigned t, shared& to) {
+    const place of(t);
+#pragma unroll
+    for (unsigned i = 0; i < rows / mma_rows; ++i)
+#pragma unroll
+      for (unsigned j = 0; j < columns / mma_columns; ++j)
+#pragma unroll
+        for (unsigned h = 0; h < 2; ++h) {
+          const float(&sum)[4] = from.at[i * (columns / mma_columns) + j];
+          float* const at =
+              &to.sums[of.lane][of.row + i * mma_rows + 8 * h + of.group][of.column + j * mma_columns + 2 * of.pair];
+          *reinterpret_cast<float2*>(at) = float2{sum[2 * h], sum[2 * h + 1]};
+        }
   }
-
-  static CAIRN_DEVICE quad<T> quad_at(const T* at) { return *reinterpret_cast<const quad<T>*>(at); }
 
 private:
-  // The first of a thread's rows and columns; the others are next to it, and half a tile further.
-  static CAIRN_DEVICE unsigned first_row(unsigned t) { return t % lane_threads / (Columns / thread_columns) * width; }
-  static CAIRN_DEVICE unsigned first_column(unsigned t) { return t % lane_threads % (Columns / thread_columns) * width; }
+  static_assert(base::thread_rows * base::thread_columns * lanes == rows * columns && base::thread_columns == 4);
+
+  // Where a thread is: in which lane of the tile, its warp's first row and column, and its own place in a tile of mma.sync.
+  struct place {
+    unsigned lane, row, column, group, pair;
+    __device__ explicit place(unsigned t)
+        : lane(t / base::lane_threads), row(t % base::lane_threads / lanes / warps_of_row * rows),
+          column(t % base::lane_threads / lanes % warps_of_row * columns), group(t % lanes / 4), pair(t % 4) {}
+  };
+
+  // Two elements of T in a register, the first in its lower half.
+  static __device__ std::uint32_t packed(float first, float second) {
+    if constexpr (std::is_same_v<T, bfloat16>) {
+      return __byte_perm(__float_as_uint(first), __float_as_uint(second), 0x7632);
+    } else {
+      std::uint32_t both;
+      asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(second), "f"(first));
+      return both;
+    }
+  }
+  static __device__ void add(float (&sum)[4], const std::uint32_t (&a)[2], std::uint32_t b) {
+    if constexpr (std::is_same_v<T, bfloat16>)
+      asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+                   : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+                   : "r"(a[0]), "r"(a[1]), "r"(b));
+    else
+      asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+                   : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+                   : "r"(a[0]), "r"(a[1]), "r"(b));
+  }
+
+#endif
 };
+
+// The tile for elements of T whose sums are accumulated<T>.
+template <class T, unsigned Rows, unsigned Columns, unsigned Lanes>
+using tile_of_elements =
+    std::conditional_t<is_narrow<T>, tensor_tile<T, Rows, Columns, Lanes>, product_tile<accumulated<T>, Rows, Columns, Lanes>>;
 
 } // namespace cairn::detail
 
@@ -2456,13 +3669,14 @@ namespace cairn::detail {
 
 // The output of a convolution, or with Back its input gradient, as a product of matrices: rows are pixels of the result, columns
 // its channels, and a row of A is gathered from the pixels of the source while it is brought to shared memory. An element is one
-// chain of multiply-adds in T, over taps row by row and for each of them over the channels in ascending order, with 0 for pixels
-// beside the image.
+// chain of multiply-adds in the type of sums, over taps row by row and for each of them over the channels in ascending order,
+// with 0 for pixels beside the image. Elements of 16 bits are widened on their way to shared memory; see cuda_tensor_tile.cuh.
 template <class T, unsigned Columns, bool Back>
 struct gathered_product {
-  static constexpr unsigned width = quad_width<T>, threads = 128;
+  using wide = accumulated<T>;
+  static constexpr unsigned width = quad_width<wide>, threads = 128;
   static constexpr unsigned tile_rows = threads * 8 * width / Columns;
-  using tile = product_tile<T, tile_rows, Columns, 1>;
+  using tile = tile_of_elements<T, tile_rows, Columns, 1>;
   using operands = typename tile::operands;
   using shared = typename tile::shared;
   static constexpr unsigned blocks = tile::blocks;
@@ -2476,7 +3690,7 @@ struct gathered_product {
 
   struct own {
     typename tile::sums sum;
-    quad<T> a[loads_of_a], b[loads_of_b];
+    part_of_quad<T> a[loads_of_a], b[loads_of_b];
     std::uint32_t row[loads_of_a], column[loads_of_a], pixel[loads_of_a]; // of the source, which tap 0 reads
     std::uint32_t weight[loads_of_b];                                     // the first element of a row of B, or of a column
     place_of_product at, of_weight;
@@ -2615,14 +3829,14 @@ private:
     const unsigned k = t % quads * width;
     CAIRN_UNROLL_DEVICE
     for (unsigned n = 0; n < loads_of_a; ++n) CAIRN_UNROLL_DEVICE
-    for (unsigned i = 0; i < width; ++i) to.a[k + i][t / quads + n * rows_at_once] = mine.a[n].at[i];
+    for (unsigned i = 0; i < width; ++i) to.a[k + i][t / quads + n * rows_at_once] = widened(mine.a[n].at[i]);
     CAIRN_UNROLL_DEVICE
     for (unsigned n = 0; n < loads_of_b; ++n)
       if constexpr (Back) {
-        if (t / of_k < tile::depth) put_in_shared(&to.b[t / of_k][(t % of_k + n * of_k) * width], mine.b[n]);
+        if (t / of_k < tile::depth) put_in_shared(&to.b[t / of_k][(t % of_k + n * of_k) * width], widened(mine.b[n]));
       } else if (t / quads + n * rows_at_once < Columns) {
         CAIRN_UNROLL_DEVICE
-        for (unsigned i = 0; i < width; ++i) to.b[k + i][t / quads + n * rows_at_once] = mine.b[n].at[i];
+        for (unsigned i = 0; i < width; ++i) to.b[k + i][t / quads + n * rows_at_once] = widened(mine.b[n].at[i]);
       }
   }
 
@@ -2643,9 +3857,9 @@ private:
         if (y >= down.in || x >= across.in) continue;
         pixel = (image * down.in + y) * across.in + x;
       }
-      quad<T> v = tile::quad_at(&from.sums[0][row][column]);
+      quad<wide> v = tile::quad_at(&from.sums[0][row][column]);
       finish_quad(then, pixel, before + at.column + column, before + result_channels, aligned_result, v);
-      store_quad(result.data + pixel * result.stride, v, before + at.column + column, before + result_channels, aligned_result);
+      store_part(result.data + pixel * result.stride, v, before + at.column + column, before + result_channels, aligned_result);
     }
   }
 };
@@ -2681,12 +3895,14 @@ namespace cairn::detail {
 // the input while they are brought to shared memory.
 //
 // The pixels are cut into chunks, and chunks into steps, the same for every weight. Lane l of a tile has the pixels
-// [8 l, 8 l + 8) of each step, and adds their products in T, one after another. At the end of a chunk the sums of the lanes are
-// added in double, in order, and added in T to those of earlier chunks of the same part. sum_of_weight_parts adds up the parts.
+// [8 l, 8 l + 8) of each step, and adds their products in the type of sums, one after another. At the end of a chunk the sums of
+// the lanes are added in double, in order, and added in the type of sums to those of earlier chunks of the same part.
+// sum_of_weight_parts adds up the parts.
 template <class T, unsigned Rows>
 struct weight_product {
-  static constexpr unsigned width = quad_width<T>, threads = 128, tile_columns = 16 * width;
-  using tile = product_tile<T, Rows, tile_columns, 64 / Rows>;
+  using wide = accumulated<T>;
+  static constexpr unsigned width = quad_width<wide>, threads = 128, tile_columns = 16 * width;
+  using tile = tile_of_elements<T, Rows, tile_columns, 64 / Rows>;
   using operands = typename tile::operands;
   using shared = typename tile::shared;
   static constexpr unsigned blocks = tile::blocks;
@@ -2698,7 +3914,7 @@ struct weight_product {
 
   struct own {
     typename tile::sums sum;
-    quad<T> a[loads_of_a], b[loads_of_b];
+    part_of_quad<T> a[loads_of_a], b[loads_of_b];
     std::uint32_t row[loads_of_b], column[loads_of_b], channel[loads_of_b]; // of the input, for output pixel 0
   };
   struct tile_at {
@@ -2713,12 +3929,12 @@ struct weight_product {
   bool aligned_input, aligned_output, aligned_sums;
   const T *output_gradient, *input;
   std::size_t weights;
-  T* sums; // (parts, weights)
+  wide* sums; // (parts, weights)
 
-  weight_product(const convolution& how, matrix<const T> dy, const T* x, T* to, const cut& into)
-      : down(how.over.y), across(how.over.x), area(how.over.outputs()), line(how.over.x.out), quads(quads_for<T>(how.group_in())),
-        parts(into), in(static_cast<std::uint32_t>(how.group_in())), out(static_cast<std::uint32_t>(how.group_out())),
-        in_bytes(static_cast<std::uint32_t>(how.in_channels * sizeof(T))),
+  weight_product(const convolution& how, matrix<const T> dy, const T* x, wide* to, const cut& into)
+      : down(how.over.y), across(how.over.x), area(how.over.outputs()), line(how.over.x.out),
+        quads(quads_for<wide>(how.group_in())), parts(into), in(static_cast<std::uint32_t>(how.group_in())),
+        out(static_cast<std::uint32_t>(how.group_out())), in_bytes(static_cast<std::uint32_t>(how.in_channels * sizeof(T))),
         out_bytes(static_cast<std::uint32_t>(dy.stride * sizeof(T))), taps(static_cast<std::uint32_t>(how.over.taps())),
         output_gradient(dy.data), input(x), weights(how.out_channels * how.depth()), sums(to) {
     tiles_of_row = (taps * quads.by() + 15) / 16;
@@ -2803,10 +4019,10 @@ private:
   CAIRN_DEVICE void store(unsigned t, const own& mine, operands& to) const {
     CAIRN_UNROLL_DEVICE
     for (unsigned n = 0; n < loads_of_a; ++n)
-      put_in_shared(&to.a[t / of_pixel][(t % of_pixel + n * of_pixel) * width], mine.a[n]);
+      put_in_shared(&to.a[t / of_pixel][(t % of_pixel + n * of_pixel) * width], widened(mine.a[n]));
     CAIRN_UNROLL_DEVICE
     for (unsigned n = 0; n < loads_of_b; ++n)
-      put_in_shared(&to.b[t / of_pixel][(t % of_pixel + n * of_pixel) * width], mine.b[n]);
+      put_in_shared(&to.b[t / of_pixel][(t % of_pixel + n * of_pixel) * width], widened(mine.b[n]));
   }
 
   // Adds the sums of the chunk of the pixels [from, to) to those of the part [first, end).
@@ -2821,17 +4037,17 @@ private:
       if (o >= out || where.tap >= taps) continue;
       double sum[width] = {};
       for (unsigned lane = 0; lane < 64 / Rows; ++lane) {
-        const quad<T> v = tile::quad_at(&of.sums[lane][row][column]);
+        const quad<wide> v = tile::quad_at(&of.sums[lane][row][column]);
         CAIRN_UNROLL_DEVICE
         for (unsigned j = 0; j < width; ++j) sum[j] += static_cast<double>(v.at[j]);
       }
-      T* const at_sums = sums + at.part * weights + ((at.group * out + o) * taps + where.tap) * in;
-      quad<T> v = {};
-      if (from != first) v = load_quad<T>(at_sums, where.channel, in, aligned_sums);
+      wide* const at_sums = sums + at.part * weights + ((at.group * out + o) * taps + where.tap) * in;
+      quad<wide> v = {};
+      if (from != first) v = load_quad<wide>(at_sums, where.channel, in, aligned_sums);
       CAIRN_UNROLL_DEVICE
       for (unsigned j = 0; j < width; ++j) {
         const bool is_finite = sum[j] - sum[j] == 0;
-        v.at[j] += is_finite || where.channel + j >= in ? static_cast<T>(sum[j])
+        v.at[j] += is_finite || where.channel + j >= in ? static_cast<wide>(sum[j])
                                                         : of_existing(at.group, o, where, j, from, to < end ? to : end);
       }
       store_quad(at_sums, v, where.channel, in, aligned_sums);
@@ -2840,10 +4056,10 @@ private:
 
   // The sum of one weight over the pixels [from, to), without products that have a factor beside the image: such a factor is 0,
   // and its product with an infinity or NaN is none.
-  CAIRN_DEVICE T of_existing(std::uint32_t group, std::uint32_t o, const place& where, unsigned j, std::uint32_t from,
-                             std::uint32_t to) const {
+  CAIRN_DEVICE wide of_existing(std::uint32_t group, std::uint32_t o, const place& where, unsigned j, std::uint32_t from,
+                                std::uint32_t to) const {
     const std::uint32_t i = where.tap / across.kernel, of_row = where.tap - i * across.kernel;
-    T sum = 0;
+    wide sum = 0;
 #ifdef __CUDACC__
 #pragma unroll 1
 #endif
@@ -2852,8 +4068,8 @@ private:
       const std::uint32_t row = p * down.stride + i * down.dilation - down.padding;
       const std::uint32_t column = (own_pixel - p * line.small()) * across.stride + of_row * across.dilation - across.padding;
       if (row >= down.in || column >= across.in) continue;
-      sum += *behind(output_gradient + (group * out + o), pixel, out_bytes) *
-             *behind(input + (group * in + where.channel + j), (image * down.in + row) * across.in + column, in_bytes);
+      sum += widened(*behind(output_gradient + (group * out + o), pixel, out_bytes)) *
+             widened(*behind(input + (group * in + where.channel + j), (image * down.in + row) * across.in + column, in_bytes));
     }
     return sum;
   }
@@ -2874,20 +4090,21 @@ struct sum_of_weight_parts {
 
 // There are as many parts as there is room for, but not more than a GPU has places for, and at most `most` of them.
 template <unsigned Rows, class T>
-void launch_weight_product(cuda::queue& queue, const char* op, const convolution& how, T* weight_gradient, matrix<const T> dy,
-                           const T* x, std::size_t most = 128) {
+void launch_weight_product(cuda::queue& queue, const char* op, const convolution& how, accumulated<T>* weight_gradient,
+                           matrix<const T> dy, const T* x, std::size_t most = 128) {
   using product = weight_product<T, Rows>;
+  using wide = accumulated<T>;
   constexpr std::size_t blocks = 1024;
   const std::size_t weights = how.out_channels * how.depth();
   const auto room = queue.partial(op);
-  const std::size_t fit = room.size_bytes() / sizeof(T) / std::max<std::size_t>(1, weights);
+  const std::size_t fit = room.size_bytes() / sizeof(wide) / std::max<std::size_t>(1, weights);
   const std::size_t tiles = product(how, dy, x, weight_gradient, cut(1, 1, 1)).tiles.by();
   const std::size_t wanted = blocks / std::max<std::size_t>(1, tiles) + 1;
   const cut parts(dy.rows, product::chunk, std::max<std::size_t>(1, std::min({wanted, most, fit})));
-  T* const sums = parts.parts != 1 ? reinterpret_cast<T*>(room.data()) : weight_gradient;
+  wide* const sums = parts.parts != 1 ? reinterpret_cast<wide*>(room.data()) : weight_gradient;
   const product body(how, dy, x, sums, parts);
   launch_blocks(queue, op, parts.parts * body.tiles.by(), body);
-  if (parts.parts != 1) launch_each(queue, op, weights, sum_of_weight_parts<T>{sums, parts.parts, weights, weight_gradient});
+  if (parts.parts != 1) launch_each(queue, op, weights, sum_of_weight_parts<wide>{sums, parts.parts, weights, weight_gradient});
 }
 
 } // namespace cairn::detail
@@ -2897,6 +4114,7 @@ void launch_weight_product(cuda::queue& queue, const char* op, const convolution
 namespace cairn::detail {
 
 // A product in cuBLASLt's terms, as plain data: d = op(a) x op(b) of column-major matrices, element (r, c) at c * ld + r.
+// Operands of 16 bits may have a result in float, the type C.
 //
 // Our rows, `stride` apart, are the columns of such a matrix, the transposed one. So our c = op(a) x op(b) is computed as c^T =
 // op(b)^T x op(a)^T: d is c, a is our b, b is our a. (cuBLASLt's own row-major order is no alternative: it then has no bias.)
@@ -2905,24 +4123,24 @@ namespace cairn::detail {
 //   none       (m, k) x (k, n)         none                     none
 //   first      (k, m)^T x (k, n)       none                     transposed
 //   second     (m, k) x (n, k)^T       transposed               none
-template <class T>
+template <class T, class C = T>
 struct product_call {
   std::size_t m = 0, n = 0, k = 0; // d is (m, n)
   bool transposes_a = false, transposes_b = false;
   std::size_t lda = 0, ldb = 0, ldd = 0;
   const T *a = nullptr, *b = nullptr;
-  T* d = nullptr;
+  C* d = nullptr;
   // v = (op(a) x op(b))(r, c);  v += addend(r, c);  v += bias[r];  relu: v = v < 0 ? 0 : v;  d(r, c) = v
-  const T* addend = nullptr; // laid out like d
+  const C* addend = nullptr; // laid out like d
   const T* bias = nullptr;
   bool relu = false;
   T* sums = nullptr; // (n): of each column of op(b) over k
 };
 
-template <class T>
-constexpr product_call<T> column_major(matrix<T> c, std::type_identity_t<matrix<const T>> a,
-                                       std::type_identity_t<matrix<const T>> b, transpose form) {
-  product_call<T> call;
+template <class T, class C>
+constexpr product_call<T, C> column_major_of(matrix<C> c, std::type_identity_t<matrix<const T>> a,
+                                             std::type_identity_t<matrix<const T>> b, transpose form) {
+  product_call<T, C> call;
   call.m = c.columns;
   call.n = c.rows;
   call.k = form == transpose::first ? a.rows : a.columns;
@@ -2936,6 +4154,11 @@ constexpr product_call<T> column_major(matrix<T> c, std::type_identity_t<matrix<
   call.d = c.data;
   return call;
 }
+template <class T>
+constexpr product_call<T> column_major(matrix<T> c, std::type_identity_t<matrix<const T>> a,
+                                       std::type_identity_t<matrix<const T>> b, transpose form) {
+  return column_major_of<T, T>(c, a, b, form);
+}
 
 // Whether an algorithm that was chosen for one address also serves the other.
 template <class T>
@@ -2944,6 +4167,9 @@ constexpr bool are_aligned_alike(const T* x, const T* y) {
   return (reinterpret_cast<std::uintptr_t>(x) - reinterpret_cast<std::uintptr_t>(y)) % 16 == 0;
 }
 
+// With 16 bits what the library does is rounded once, and what a kernel adds is rounded again. Which of both does it is a
+// constant of the layer, and a ReLU may come before or after the rounding.
+//
 // Moves the parts of the epilogue that the library can do into the call, and leaves in `then` those that kernels do after it.
 // With `fuses` the library takes the richest epilogue that this form has: bias and ReLU in a forward pass (second), the row sums
 // in a weight gradient (first). What is moved depends on the layer and on how its tensors lie, never on their values.
@@ -2951,8 +4177,9 @@ template <class T>
 constexpr void take_epilogue(product_call<T>& call, transpose form, epilogue<T>& then, bool fuses) {
   // The library adds the addend before the bias and ReLU, while `epilogue` adds it after them. Without ReLU only the rounding of
   // a sum of three differs, so the library makes the first sum, whoever adds the bias; the addend may then be the result itself.
-  // Row sums are not combined with an addend: only a head in strips has both, and that is on a cpu.
-  if (then.then == activation::none && then.row_sums == nullptr && then.addend.data != nullptr &&
+  // Row sums are not combined with an addend. A head in strips has both, and adds to the result itself: a kernel makes its sums.
+  const bool in_place = then.addend.data != nullptr && then.addend.data == call.d;
+  if (then.then == activation::none && (then.row_sums == nullptr || in_place) && then.addend.data != nullptr &&
       then.addend.stride == call.ldd && are_aligned_alike<T>(then.addend.data, call.d)) {
     call.addend = then.addend.data;
     then.addend = {};
@@ -2964,8 +4191,8 @@ constexpr void take_epilogue(product_call<T>& call, transpose form, epilogue<T>&
     then.bias = nullptr;
     then.then = activation::none;
   }
-  if (form == transpose::first && then.row_sums != nullptr) {
-    call.sums = then.row_sums;
+  if (!is_narrow<T> && form == transpose::first && then.row_sums != nullptr && call.addend == nullptr) {
+    if constexpr (!is_narrow<T>) call.sums = then.row_sums;
     then.row_sums = nullptr;
   }
 }
@@ -2978,34 +4205,55 @@ namespace cairn::detail {
 
 // A product_call as cuBLASLt's descriptors, all of them on the stack: a step allocates nothing.
 template <class T>
+inline constexpr cudaDataType cuda_type = CUDA_R_32F;
+template <>
+inline constexpr cudaDataType cuda_type<double> = CUDA_R_64F;
+template <>
+inline constexpr cudaDataType cuda_type<bfloat16> = CUDA_R_16BF;
+template <>
+inline constexpr cudaDataType cuda_type<float16> = CUDA_R_16F;
+
+template <class T, class C = T>
 class cublas_product {
   static constexpr const char* op = "matmul";
   static constexpr bool of_double = std::is_same_v<T, double>;
+  using wide = accumulated<T>;
 
 public:
-  cublas_product(const product_call<T>& call, bool tf32) : call_(call) {
-    const cudaDataType type = of_double ? CUDA_R_64F : CUDA_R_32F;
-    // Pedantic: no environment variable may choose other arithmetic.
-    const cublasComputeType_t compute = of_double ? CUBLAS_COMPUTE_64F_PEDANTIC
-                                        : tf32    ? CUBLAS_COMPUTE_32F_FAST_TF32
-                                                  : CUBLAS_COMPUTE_32F_PEDANTIC;
-    check_cublas(cublasLtMatmulDescInit(&how_, compute, type), op);
+  cublas_product(const product_call<T, C>& call, bool tf32) : call_(call) {
+    // Pedantic: no environment variable may choose other arithmetic. Products of 16 bits are exact in float, and tensor cores
+    // add them up there.
+    const cublasComputeType_t compute = of_double      ? CUBLAS_COMPUTE_64F_PEDANTIC
+                                        : is_narrow<T> ? CUBLAS_COMPUTE_32F
+                                        : tf32         ? CUBLAS_COMPUTE_32F_FAST_TF32
+                                                       : CUBLAS_COMPUTE_32F_PEDANTIC;
+    check_cublas(cublasLtMatmulDescInit(&how_, compute, cuda_type<wide>), op);
     set(CUBLASLT_MATMUL_DESC_TRANSA, operation(call.transposes_a));
     set(CUBLASLT_MATMUL_DESC_TRANSB, operation(call.transposes_b));
-    lay_out(a_, type, call.m, call.k, call.transposes_a, call.lda);
-    lay_out(b_, type, call.k, call.n, call.transposes_b, call.ldb);
-    lay_out(d_, type, call.m, call.n, false, call.ldd);
+    lay_out(a_, cuda_type<T>, call.m, call.k, call.transposes_a, call.lda);
+    lay_out(b_, cuda_type<T>, call.k, call.n, call.transposes_b, call.ldb);
+    lay_out(d_, cuda_type<C>, call.m, call.n, false, call.ldd);
   }
 
   // The algorithm depends on this call's operands, on `tf32` and on whether there is a bias or row sums. See product_key.
-  static product_key key(const product_call<T>& call, bool tf32, bool adds_vector) {
+  static product_key key(const product_call<T, C>& call, bool tf32, bool adds_vector) {
     const auto is_aligned = [](std::size_t bytes) { return bytes % 16 == 0; };
     const bool aligned = is_aligned(reinterpret_cast<std::uintptr_t>(call.a)) &&
                          is_aligned(reinterpret_cast<std::uintptr_t>(call.b)) &&
                          is_aligned(reinterpret_cast<std::uintptr_t>(call.d)) && is_aligned(call.lda * sizeof(T)) &&
-                         is_aligned(call.ldb * sizeof(T)) && is_aligned(call.ldd * sizeof(T));
-    return {call.m,    call.n, call.k,  call.lda,   call.ldb, call.ldd, call.transposes_a, call.transposes_b,
-            of_double, tf32,   aligned, adds_vector};
+                         is_aligned(call.ldb * sizeof(T)) && is_aligned(call.ldd * sizeof(C));
+    return {call.m,
+            call.n,
+            call.k,
+            call.lda,
+            call.ldb,
+            call.ldd,
+            call.transposes_a,
+            call.transposes_b,
+            static_cast<std::uint64_t>(cuda_type<T>) << 8 | static_cast<std::uint64_t>(cuda_type<C>),
+            tf32,
+            aligned,
+            adds_vector};
   }
 
   // Asks for an algorithm with the richest epilogue that a layer of this key may need; it must support the poorer ones too. A
@@ -3016,11 +4264,11 @@ public:
     const bool aligned = key.aligned;
     if constexpr (!of_double) { // as hardly anybody trains in double
       bool is_rich = false;
-      if (form == transpose::second)
+      if (form == transpose::second && std::is_same_v<T, C>)
         is_rich = key.adds_vector ? serves(handle, aligned, found.how,
                                            {CUBLASLT_EPILOGUE_RELU_BIAS, CUBLASLT_EPILOGUE_BIAS, CUBLASLT_EPILOGUE_DEFAULT})
                                   : serves(handle, aligned, found.how, {CUBLASLT_EPILOGUE_RELU, CUBLASLT_EPILOGUE_DEFAULT});
-      else if (form == transpose::first && key.adds_vector)
+      else if (!is_narrow<T> && form == transpose::first && key.adds_vector)
         is_rich = serves(handle, aligned, found.how, {CUBLASLT_EPILOGUE_BGRADB, CUBLASLT_EPILOGUE_DEFAULT});
       if (is_rich) {
         found.fuses = true;
@@ -3039,9 +4287,9 @@ public:
                  : call_.relu                          ? CUBLASLT_EPILOGUE_RELU
                  : call_.bias != nullptr               ? CUBLASLT_EPILOGUE_BIAS
                                                        : CUBLASLT_EPILOGUE_DEFAULT,
-                 sums ? call_.sums : call_.bias);
-    const T one = 1, beta = call_.addend == nullptr ? T{0} : T{1};
-    const T* const c = call_.addend == nullptr ? call_.d : call_.addend;
+                 sums ? static_cast<const void*>(call_.sums) : call_.bias);
+    const wide one = 1, beta = call_.addend == nullptr ? wide{0} : wide{1};
+    const C* const c = call_.addend == nullptr ? call_.d : call_.addend;
     check_cublas(cublasLtMatmul(with.handle(), &how_, &one, call_.a, &a_, call_.b, &b_, &beta, c, &d_, call_.d, &d_, &by.how,
                                 with.workspace(), cuda_products::workspace_bytes, stream),
                  op);
@@ -3118,7 +4366,7 @@ private:
     return true;
   }
 
-  product_call<T> call_;
+  product_call<T, C> call_;
   cublasLtMatmulDescOpaque_t how_{};
   cublasLtMatrixLayoutOpaque_t a_{}, b_{}, d_{};
 };
@@ -3131,7 +4379,7 @@ namespace cairn::ops {
 
 // Uses cuBLASLt, and kernels for the parts of the epilogue that it does not do. A product's bits depend on its extents, strides,
 // alignment and form, and on whether the layer has a bias, not on what is done with it afterwards: see detail::product_key.
-template <std::floating_point T>
+template <detail::floating_element T>
 void matmul(cuda::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T>> a, std::type_identity_t<matrix<const T>> b,
             transpose form, const std::type_identity_t<epilogue<T>>& then = {}) {
   constexpr const char* op = "matmul";
@@ -3153,10 +4401,36 @@ void matmul(cuda::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T
                      reinterpret_cast<std::uintptr_t>(then.row_sums) % 16 == 0;
   detail::take_epilogue(call, form, rest, fuses);
   if (rest.addend.data != nullptr && rest.addend.data == c.data)
-    throw error("matmul: on a GPU, an addend that is the result itself is added without activation and row sums only; give the "
-                "result memory of its own");
+    throw error("matmul: on a GPU, an addend that is the result itself is added without activation only; give the result memory "
+                "of its own");
   detail::cublas_product<T>(call, tf32).run(with, by, queue.stream());
   detail::finish_with_kernels<T>(queue, op, c, a, form, rest);
+}
+
+// Weight gradients of 16-bit elements, in float.
+template <detail::narrow_element T>
+void matmul(cuda::queue& queue, matrix<accumulated<T>> c, matrix<const T> a, std::type_identity_t<matrix<const T>> b,
+            transpose form, const std::type_identity_t<epilogue<T>>& then = {}) {
+  using sum = accumulated<T>;
+  constexpr const char* op = "matmul";
+  if (!detail::does_nothing(then))
+    throw error(
+        "matmul: on a GPU, a product of 16-bit elements with a result in float has row sums only; give the result 16 bits");
+  const auto size = detail::checked_product(c, a, b, form, then);
+  if (size.m == 0 || size.n == 0) return;
+  if (size.k == 0) {
+    if (!then.adds) detail::finish_with_kernels<sum>(queue, op, c, {}, form, {}, true);
+    return detail::sum_rows<T>(queue, op, a, form, then);
+  }
+  const detail::gpu_in_use now = queue.use(op);
+  detail::cuda_products& with = queue.products(op);
+  auto call = detail::column_major_of<T, sum>(c, a, b, form);
+  if (then.adds) call.addend = c.data;
+  const auto key = detail::cublas_product<T, sum>::key(call, false, false);
+  const auto by =
+      with.algorithm(key, [&] { return detail::cublas_product<T, sum>(call, false).choose(with.handle(), form, key); });
+  detail::cublas_product<T, sum>(call, false).run(with, by, queue.stream());
+  detail::sum_rows<T>(queue, op, a, form, then);
 }
 
 } // namespace cairn::ops
@@ -3169,7 +4443,7 @@ namespace cairn::ops {
 // product of matmul: its bits then depend on the extents and alignment of the product, so on the number of images too, as those
 // of a Linear do. If its groups have one input channel, cuda_depthwise.cuh computes it, in all other cases the tiles of
 // cuda_gather.cuh and cuda_weight.cuh.
-template <std::floating_point T>
+template <detail::floating_element T>
 void conv2d_forward(cuda::queue& queue, const convolution& how, std::size_t samples, matrix<T> output,
                     const std::type_identity_t<T>* input, const std::type_identity_t<T>* weight,
                     const std::type_identity_t<epilogue<T>>& then) {
@@ -3183,7 +4457,7 @@ void conv2d_forward(cuda::queue& queue, const convolution& how, std::size_t samp
   detail::launch_gathered<false, T>(queue, op, how, samples, output, from, weight, then);
 }
 
-template <std::floating_point T>
+template <detail::floating_element T>
 void conv2d_input_gradient(cuda::queue& queue, const convolution& how, std::size_t samples, T* input_gradient,
                            std::type_identity_t<matrix<const T>> output_gradient, const std::type_identity_t<T>* weight,
                            const std::type_identity_t<epilogue<T>>& then) {
@@ -3196,14 +4470,16 @@ void conv2d_input_gradient(cuda::queue& queue, const convolution& how, std::size
   detail::launch_gathered<true, T>(queue, op, how, samples, to, output_gradient, weight, then);
 }
 
-template <std::floating_point T>
-void conv2d_weight_gradient(cuda::queue& queue, const convolution& how, std::size_t samples, T* weight_gradient, T* bias_gradient,
-                            matrix<const T> output_gradient, const std::type_identity_t<T>* input) {
+template <detail::floating_element T>
+void conv2d_weight_gradient(cuda::queue& queue, const convolution& how, std::size_t samples,
+                            std::type_identity_t<accumulated<T>>* weight_gradient,
+                            std::type_identity_t<accumulated<T>>* bias_gradient, matrix<const T> output_gradient,
+                            const std::type_identity_t<T>* input) {
   if (how.is_product()) {
     epilogue<T> then{};
     then.row_sums = bias_gradient;
-    return matmul(queue, matrix<T>{weight_gradient, how.out_channels, how.in_channels}, output_gradient,
-                  {input, output_gradient.rows, how.in_channels}, transpose::first, then);
+    return matmul(queue, matrix<accumulated<T>>{weight_gradient, how.out_channels, how.in_channels}, output_gradient,
+                  matrix<const T>{input, output_gradient.rows, how.in_channels}, transpose::first, then);
   }
   constexpr const char* op = "conv2d_weight_gradient";
   detail::check_convolution(op, how, samples, output_gradient.stride);
@@ -3216,6 +4492,53 @@ void conv2d_weight_gradient(cuda::queue& queue, const convolution& how, std::siz
   if (bias_gradient != nullptr)
     detail::sum_columns_then(queue, op, output_gradient.rows, output_gradient.columns,
                              detail::sum_transposed_rows<T>{output_gradient, bias_gradient});
+}
+
+} // namespace cairn::ops
+
+// cairn/ops/convert/cuda.cuh
+
+namespace cairn::detail {
+
+// Eight elements a thread, between 16 bits and float.
+template <class T>
+struct widen_elements {
+  std::size_t count;
+  bool aligned;
+  accumulated<T>* to;
+  const T* from;
+  CAIRN_DEVICE void operator()(std::size_t q) const {
+    const std::size_t first = q * quad_width<T>;
+    store_sums<T>(to, load_wide(from, first, count, aligned), first, count, aligned);
+  }
+};
+template <class T>
+struct round_elements {
+  std::size_t count;
+  bool aligned;
+  T* to;
+  const accumulated<T>* from;
+  CAIRN_DEVICE void operator()(std::size_t q) const {
+    const std::size_t first = q * quad_width<T>;
+    store_wide(to, load_sums<T>(from, first, count, aligned), first, count, aligned);
+  }
+};
+
+} // namespace cairn::detail
+
+namespace cairn::ops {
+
+template <class To, detail::narrow_element From>
+  requires std::is_same_v<To, accumulated<From>>
+void convert(cuda::queue& queue, std::size_t count, To* to, const From* from) {
+  detail::launch_each(queue, "convert", detail::quads_for<From>(count),
+                      detail::widen_elements<From>{count, detail::are_quads(to, from), to, from});
+}
+template <detail::narrow_element To, class From>
+  requires std::is_same_v<From, accumulated<To>>
+void convert(cuda::queue& queue, std::size_t count, To* to, const From* from) {
+  detail::launch_each(queue, "convert", detail::quads_for<To>(count),
+                      detail::round_elements<To>{count, detail::are_quads(to, from), to, from});
 }
 
 } // namespace cairn::ops
@@ -3248,24 +4571,31 @@ void copy_matrix(cuda::queue& queue, matrix<T> to, std::type_identity_t<matrix<c
 
 namespace cairn::detail {
 
-// One block of random numbers makes four elements: the mask is the cpu's, bit for bit.
+// One block of random numbers makes four elements: the mask is the cpu's, bit for bit. A thread makes a quad at least.
 template <class T>
-struct drop_four {
+struct drop_elements {
+  static constexpr std::size_t own = quad_width<T> > 4 ? quad_width<T> : 4; // elements of a thread
+
   std::size_t count;
   bool aligned;
   T* result;
   const T* x;
   random_key key;
   std::uint64_t threshold;
-  T scale;
+  accumulated<T> scale;
 
-  CAIRN_DEVICE void operator()(std::size_t four) const {
-    const philox_words words = philox(key, four);
-    for (std::size_t k = 0; k < 4; k += quad_width<T>) {
-      const std::size_t first = 4 * four + k;
-      quad<T> v = load_quad(x, first, count, aligned);
-      for (std::size_t j = 0; j < quad_width<T>; ++j) v.at[j] *= words.at[k + j] < threshold ? T{0} : scale;
-      store_quad(result, v, first, count, aligned);
+  CAIRN_DEVICE void operator()(std::size_t index) const {
+    using wide = accumulated<T>;
+    wide factors[own];
+    for (std::size_t k = 0; k < own; k += 4) {
+      const philox_words words = philox(key, (index * own + k) / 4);
+      for (std::size_t j = 0; j < 4; ++j) factors[k + j] = words.at[j] < threshold ? wide{0} : scale;
+    }
+    for (std::size_t k = 0; k < own; k += quad_width<T>) {
+      const std::size_t first = index * own + k;
+      wide_quad<T> v = load_wide(x, first, count, aligned);
+      for (std::size_t j = 0; j < quad_width<T>; ++j) v.at[j] *= factors[k + j];
+      store_wide(result, v, first, count, aligned);
     }
   }
 };
@@ -3274,12 +4604,13 @@ struct drop_four {
 
 namespace cairn::ops {
 
-template <std::floating_point T>
+template <detail::floating_element T>
 void dropout(cuda::queue& queue, std::size_t count, T* result, const T* x, const types::random_key& key,
              const dropout_rate& rate) {
+  using body = detail::drop_elements<T>;
   detail::launch_each(
-      queue, "dropout", (count + 3) / 4,
-      detail::drop_four<T>{count, detail::are_quads(result, x), result, x, key, rate.threshold, static_cast<T>(rate.scale)});
+      queue, "dropout", (count + body::own - 1) / body::own,
+      body{count, detail::are_quads(result, x), result, x, key, rate.threshold, static_cast<accumulated<T>>(rate.scale)});
 }
 
 } // namespace cairn::ops
@@ -3310,7 +4641,7 @@ struct look_up {
     if (is_in_vocabulary(index, vocabulary))
       v = load_quad(weight + static_cast<std::size_t>(index) * width, first, width, aligned);
     else
-      for (std::size_t j = 0; j < quad_width<T>; ++j) v.at[j] = static_cast<T>(__builtin_nanf(""));
+      for (std::size_t j = 0; j < quad_width<T>; ++j) v.at[j] = static_cast<T>(static_cast<accumulated<T>>(__builtin_nanf("")));
     store_quad(output + place * width, v, first, width, aligned);
   }
 };
@@ -3378,16 +4709,15 @@ struct write_in_tiles : sorted_places {
       if (range(place) == own) places[to++] = {static_cast<std::uint32_t>(place), indices[place]};
   }
 };
-// The number of rows of the gradient that are loaded before the first is used.
-inline constexpr unsigned rows_in_flight = 4;
 // One row of the weight per team, one quad per thread.
 template <class T>
 struct sum_of_word : sorted_places {
-  static constexpr unsigned resident_threads = 1024; // with 64 registers each
+  static constexpr unsigned resident_threads = is_narrow<T> ? 768 : 1024; // with 80 or 64 registers each
+  static constexpr unsigned rows_in_flight = is_narrow<T> ? 2 : 4;        // of the gradient, loaded before the first is used
 
   std::size_t width;
   bool aligned, adds; // adds: to the sums that are there
-  T* weight_gradient;
+  accumulated<T>* weight_gradient;
   const T* output_gradient;
 
   template <class Team>
@@ -3398,22 +4728,23 @@ struct sum_of_word : sorted_places {
     team.each_together(quads_for<T>(width), [&](std::size_t q) {
       const std::size_t first = q * quad_width<T>;
       double sum[quad_width<T>] = {};
-      quad<T> some{}; // of up to rows_of_chain places
+      wide_quad<T> some{}; // of up to rows_of_chain places
       std::size_t chain = 0;
-      if (adds) some = load_quad(weight_gradient + word * width, first, width, aligned), chain = 1;
+      if (adds) some = load_sums<T>(weight_gradient + word * width, first, width, aligned), chain = 1;
       team.template each_that<rows_in_flight>(of_ranges[own], is_of_word, [&](const auto& found, unsigned n) {
         quad<T> dy[rows_in_flight];
         for (unsigned k = 0; k < rows_in_flight; ++k)
           if (k < n) dy[k] = load_quad(output_gradient + of_range[found[k]].place * width, first, width, aligned);
         for (unsigned k = 0; k < rows_in_flight; ++k) {
           if (k >= n) break;
-          for (std::size_t j = 0; j < quad_width<T>; ++j) some.at[j] += dy[k].at[j];
+          for (std::size_t j = 0; j < quad_width<T>; ++j) some.at[j] += widened(dy[k].at[j]);
           if (++chain % rows_of_chain != 0) continue;
-          for (std::size_t j = 0; j < quad_width<T>; ++j) sum[j] += static_cast<double>(some.at[j]), some.at[j] = T{0};
+          for (std::size_t j = 0; j < quad_width<T>; ++j) sum[j] += static_cast<double>(some.at[j]), some.at[j] = 0;
         }
       });
-      for (std::size_t j = 0; j < quad_width<T>; ++j) some.at[j] = static_cast<T>(sum[j] + static_cast<double>(some.at[j]));
-      store_quad(weight_gradient + word * width, some, first, width, aligned);
+      for (std::size_t j = 0; j < quad_width<T>; ++j)
+        some.at[j] = static_cast<accumulated<T>>(sum[j] + static_cast<double>(some.at[j]));
+      store_sums<T>(weight_gradient + word * width, some, first, width, aligned);
     });
   }
 };
@@ -3423,7 +4754,7 @@ struct sum_of_word : sorted_places {
 namespace cairn::ops {
 
 // An index without a row in the weight makes a row of NaN here, and throws on a cpu.
-template <std::floating_point T>
+template <detail::floating_element T>
 void embedding_forward(cuda::queue& queue, std::size_t count, std::size_t vocabulary, std::size_t width, T* output,
                        const T* weight, const std::int32_t* indices) {
   const std::size_t quads = detail::quads_for<T>(width);
@@ -3432,9 +4763,9 @@ void embedding_forward(cuda::queue& queue, std::size_t count, std::size_t vocabu
                       detail::look_up<T>{vocabulary, width, quads, aligned, output, weight, indices});
 }
 
-template <std::floating_point T>
-void embedding_backward(cuda::queue& queue, std::size_t count, std::size_t vocabulary, std::size_t width, T* weight_gradient,
-                        const T* output_gradient, const std::int32_t* indices) {
+template <detail::floating_element T>
+void embedding_backward(cuda::queue& queue, std::size_t count, std::size_t vocabulary, std::size_t width,
+                        accumulated<T>* weight_gradient, const T* output_gradient, const std::int32_t* indices) {
   constexpr const char* op = "embedding_backward";
   using namespace detail;
   const bool aligned = rows_are_quads<T>(width, weight_gradient, output_gradient);
@@ -3489,42 +4820,45 @@ struct group_of_sample {
   }
   // Loads elements i, i + 1, ... of the group, as many as a quad has.
   template <class T>
-  CAIRN_DEVICE quad<T> load(const T* elements, std::size_t i) const {
+  CAIRN_DEVICE wide_quad<T> load(const T* elements, std::size_t i) const {
     std::size_t pixel = each.of(i), channel = each.rest(i, pixel);
-    if (aligned) return load_quad(elements + pixel * of.channels, channel, each.by(), true);
-    quad<T> v{};
+    if (aligned) return load_wide(elements + pixel * of.channels, channel, each.by(), true);
+    wide_quad<T> v{};
     for (std::size_t j = 0; j < quad_width<T> && pixel < of.pixels; ++j) {
-      v.at[j] = elements[pixel * of.channels + channel];
+      v.at[j] = widened(elements[pixel * of.channels + channel]);
       if (++channel == each.by()) channel = 0, ++pixel;
     }
     return v;
   }
   template <class T>
-  CAIRN_DEVICE quad<T> load_channels(const T* channels, std::size_t i) const {
+  CAIRN_DEVICE wide_quad<T> load_channels(const T* channels, std::size_t i) const {
     std::size_t channel = each.rest(i, each.of(i));
-    if (aligned) return load_quad(channels, channel, each.by(), true);
-    quad<T> v{};
+    if (aligned) return load_wide(channels, channel, each.by(), true);
+    wide_quad<T> v{};
     for (std::size_t j = 0; j < quad_width<T>; ++j) {
-      v.at[j] = channels[channel];
+      v.at[j] = widened(channels[channel]);
       if (++channel == each.by()) channel = 0;
     }
     return v;
   }
   template <class T>
-  CAIRN_DEVICE void store(T* elements, const quad<T>& v, std::size_t i) const {
+  CAIRN_DEVICE void store(T* elements, const wide_quad<T>& v, std::size_t i) const {
     std::size_t pixel = each.of(i), channel = each.rest(i, pixel);
-    if (aligned) return store_quad(elements + pixel * of.channels, v, channel, each.by(), true);
+    if (aligned) return store_wide(elements + pixel * of.channels, v, channel, each.by(), true);
     for (std::size_t j = 0; j < quad_width<T> && pixel < of.pixels; ++j) {
-      elements[pixel * of.channels + channel] = v.at[j];
+      elements[pixel * of.channels + channel] = static_cast<T>(v.at[j]);
       if (++channel == each.by()) channel = 0, ++pixel;
     }
   }
 };
-// Like layer_norm_row: distances are of type T, and their sums are doubles.
+// Like layer_norm_row: distances are of the type of sums, and their sums are doubles.
 template <class T>
 struct group_norm_of_sample : group_of_sample {
+  using wide = accumulated<T>;
+
   double eps;
-  T *output, *statistics;
+  T* output;
+  wide* statistics;
   const T *input, *weight, *bias;
 
   template <class Team>
@@ -3533,29 +4867,29 @@ struct group_norm_of_sample : group_of_sample {
     const std::size_t quads = quads_for<T>(size());
     const T *const x = elements(input, block), *const by = channels(weight, block), *const to = channels(bias, block);
     const auto count = static_cast<double>(size());
-    const T first = x[0];
-    const auto add_distances = [&](std::size_t q, T(&sum)[1]) {
-      const quad<T> v = load(x, q * width);
-      for (std::size_t j = 0; j < width; ++j) sum[0] += q * width + j < size() ? v.at[j] - first : T{0};
+    const wide first = widened(x[0]);
+    const auto add_distances = [&](std::size_t q, wide(&sum)[1]) {
+      const wide_quad<T> v = load(x, q * width);
+      for (std::size_t j = 0; j < width; ++j) sum[0] += q * width + j < size() ? v.at[j] - first : wide{0};
     };
-    const double distance = team.template sums_over_quads<T, 1>(quads, add_distances).at[0] / count;
-    const T rest = static_cast<T>(distance);
-    const auto add_squares = [&](std::size_t q, T(&sum)[1]) {
-      const quad<T> v = load(x, q * width);
+    const double distance = team.template sums_over_quads<wide, 1>(quads, add_distances).at[0] / count;
+    const wide rest = static_cast<wide>(distance);
+    const auto add_squares = [&](std::size_t q, wide(&sum)[1]) {
+      const wide_quad<T> v = load(x, q * width);
       for (std::size_t j = 0; j < width; ++j) {
-        const T apart = q * width + j < size() ? v.at[j] - first - rest : T{0};
+        const wide apart = q * width + j < size() ? v.at[j] - first - rest : wide{0};
         sum[0] += apart * apart;
       }
     };
-    const double square = team.template sums_over_quads<T, 1>(quads, add_squares).at[0];
-    const statistics_of_row<T> found = statistics_from<T>(static_cast<double>(first) + distance, square, count, eps);
+    const double square = team.template sums_over_quads<wide, 1>(quads, add_squares).at[0];
+    const statistics_of_row<wide> found = statistics_from<wide>(static_cast<double>(first) + distance, square, count, eps);
     team.once([&] {
       statistics[2 * block] = found.mean;
       statistics[2 * block + 1] = found.inverse;
     });
     team.each(quads, [&](std::size_t q) {
-      quad<T> v = load(x, q * width);
-      const quad<T> w = load_channels(by, q * width), shift = load_channels(to, q * width);
+      wide_quad<T> v = load(x, q * width);
+      const wide_quad<T> w = load_channels(by, q * width), shift = load_channels(to, q * width);
       for (std::size_t j = 0; j < width; ++j) center_and_scale{}(v.at[j], found.mean, found.inverse * w.at[j], shift.at[j]);
       store(elements(output, block), v, q * width);
     });
@@ -3563,29 +4897,33 @@ struct group_norm_of_sample : group_of_sample {
 };
 template <class T>
 struct group_norm_gradient_of_sample : group_of_sample {
+  using wide = accumulated<T>;
+
   T* input_gradient;
-  const T *output_gradient, *input, *statistics, *weight;
+  const T *output_gradient, *input;
+  const wide* statistics;
+  const T* weight;
 
   template <class Team>
   CAIRN_DEVICE void operator()(const Team& team, std::size_t block) const {
     constexpr std::size_t width = quad_width<T>;
     const std::size_t quads = quads_for<T>(size());
     const T *const dy = elements(output_gradient, block), *const x = elements(input, block), *const w = channels(weight, block);
-    const T mean = statistics[2 * block], found = statistics[2 * block + 1];
+    const wide mean = statistics[2 * block], found = statistics[2 * block + 1];
     const auto count = static_cast<double>(size()), inverse = static_cast<double>(found);
-    const auto add = [&](std::size_t q, T(&sums)[2]) { // beyond the last element dy is 0
-      const quad<T> g = load(dy, q * width), v = load(x, q * width), by = load_channels(w, q * width);
+    const auto add = [&](std::size_t q, wide(&sums)[2]) { // beyond the last element dy is 0
+      const wide_quad<T> g = load(dy, q * width), v = load(x, q * width), by = load_channels(w, q * width);
       for (std::size_t j = 0; j < width; ++j) {
-        const T weighted = g.at[j] * by.at[j];
+        const wide weighted = g.at[j] * by.at[j];
         sums[0] += weighted;
         sums[1] += weighted * (v.at[j] - mean);
       }
     };
-    const sums_of<2> sums = team.template sums_over_quads<T, 2>(quads, add);
-    const group_factors<T> by_group(inverse, sums.at[0], sums.at[1], count);
+    const sums_of<2> sums = team.template sums_over_quads<wide, 2>(quads, add);
+    const group_factors<wide> by_group(inverse, sums.at[0], sums.at[1], count);
     team.each(quads, [&](std::size_t q) {
-      quad<T> g = load(dy, q * width);
-      const quad<T> v = load(x, q * width), by = load_channels(w, q * width);
+      wide_quad<T> g = load(dy, q * width);
+      const wide_quad<T> v = load(x, q * width), by = load_channels(w, q * width);
       for (std::size_t j = 0; j < width; ++j)
         group_norm_derivative{}(g.at[j], v.at[j], mean, found * by.at[j], by_group.shift, by_group.slope);
       store(elements(input_gradient, block), g, q * width);
@@ -3595,25 +4933,29 @@ struct group_norm_gradient_of_sample : group_of_sample {
 // The gradients of weight and bias; rows are the pixels of all samples.
 template <class T>
 struct group_norm_parameters {
+  using wide = accumulated<T>;
+
   channel_groups of;
   divisor pixels, each;
-  T *weight_gradient, *bias_gradient;
-  const T *output_gradient, *input, *statistics;
+  wide *weight_gradient, *bias_gradient;
+  const T *output_gradient, *input;
+  const wide* statistics;
 
   CAIRN_DEVICE void add(std::size_t row, std::size_t end, std::size_t channel, double& dw, double& db) const {
     const std::size_t group = each.of(channel);
-    T weights = 0, biases = 0;
+    wide weights = 0, biases = 0;
     for (; row < end; ++row) {
       const std::size_t at = row * of.channels + channel;
-      const T* const found = statistics + (pixels.of(row) * of.groups + group) * 2;
-      normalize_parameters_derivative<T>{{found[0], found[1]}}(weights, biases, output_gradient[at], input[at]);
+      const wide* const found = statistics + (pixels.of(row) * of.groups + group) * 2;
+      normalize_parameters_derivative<wide>{{found[0], found[1]}}(weights, biases, widened(output_gradient[at]),
+                                                                  widened(input[at]));
     }
     dw += static_cast<double>(weights);
     db += static_cast<double>(biases);
   }
   CAIRN_DEVICE void finish(std::size_t channel, double dw, double db) const {
-    if (bias_gradient != nullptr) bias_gradient[channel] = static_cast<T>(db);
-    if (weight_gradient != nullptr) weight_gradient[channel] = static_cast<T>(dw);
+    if (bias_gradient != nullptr) bias_gradient[channel] = static_cast<wide>(db);
+    if (weight_gradient != nullptr) weight_gradient[channel] = static_cast<wide>(dw);
   }
 };
 
@@ -3621,17 +4963,18 @@ struct group_norm_parameters {
 
 namespace cairn::ops {
 
-template <std::floating_point T>
-void group_norm_forward(cuda::queue& queue, const channel_groups& of, double eps, T* output, T* statistics, const T* input,
-                        const T* weight, const T* bias) {
+template <detail::floating_element T>
+void group_norm_forward(cuda::queue& queue, const channel_groups& of, double eps, T* output, accumulated<T>* statistics,
+                        const T* input, const T* weight, const T* bias) {
   const bool aligned = detail::rows_are_quads<T>(of.each(), output, input, weight, bias);
   detail::launch_teams_for(of.pixels * of.each() / 2, queue, "group_norm_forward", of.samples * of.groups,
                            detail::group_norm_of_sample<T>{{of, aligned}, eps, output, statistics, input, weight, bias});
 }
 
-template <std::floating_point T>
-void group_norm_backward(cuda::queue& queue, const channel_groups& of, T* input_gradient, T* weight_gradient, T* bias_gradient,
-                         const T* output_gradient, const T* input, const T* statistics, const T* weight) {
+template <detail::floating_element T>
+void group_norm_backward(cuda::queue& queue, const channel_groups& of, T* input_gradient, accumulated<T>* weight_gradient,
+                         accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
+                         const accumulated<T>* statistics, const T* weight) {
   constexpr const char* op = "group_norm_backward";
   // The parameters come first: the input gradient may take the place of the output gradient.
   if (weight_gradient != nullptr || bias_gradient != nullptr)
@@ -3654,10 +4997,13 @@ namespace cairn::detail {
 // One row per team. Distances are of type T, from the row's first element and then from the mean; their sums are doubles.
 template <class T>
 struct layer_norm_row {
+  using wide = accumulated<T>;
+
   std::size_t features;
   double eps;
   bool aligned;
-  T *output, *statistics;
+  T* output;
+  wide* statistics;
   const T *input, *weight, *bias;
 
   template <class Team>
@@ -3665,90 +5011,97 @@ struct layer_norm_row {
     constexpr std::size_t width = quad_width<T>;
     const std::size_t quads = quads_for<T>(features);
     const T* const x = input + row * features;
-    const auto load = [&](const T* from, std::size_t q) { return load_quad(from, q * width, features, aligned); };
+    const auto load = [&](const T* from, std::size_t q) { return load_wide(from, q * width, features, aligned); };
     const auto count = static_cast<double>(features);
-    const T first = x[0];
-    const auto add_distances = [&](std::size_t q, T(&sum)[1]) {
-      const quad<T> v = load(x, q);
-      for (std::size_t j = 0; j < width; ++j) sum[0] += q * width + j < features ? v.at[j] - first : T{0};
+    const wide first = widened(x[0]);
+    const auto add_distances = [&](std::size_t q, wide(&sum)[1]) {
+      const wide_quad<T> v = load(x, q);
+      for (std::size_t j = 0; j < width; ++j) sum[0] += q * width + j < features ? v.at[j] - first : wide{0};
     };
-    const double distance = team.template sums_over_quads<T, 1>(quads, add_distances).at[0] / count;
-    const T center = static_cast<T>(distance);
-    const auto add_squares = [&](std::size_t q, T(&sum)[1]) {
-      const quad<T> v = load(x, q);
+    const double distance = team.template sums_over_quads<wide, 1>(quads, add_distances).at[0] / count;
+    const wide center = static_cast<wide>(distance);
+    const auto add_squares = [&](std::size_t q, wide(&sum)[1]) {
+      const wide_quad<T> v = load(x, q);
       for (std::size_t j = 0; j < width; ++j) {
-        const T apart = q * width + j < features ? v.at[j] - first - center : T{0};
+        const wide apart = q * width + j < features ? v.at[j] - first - center : wide{0};
         sum[0] += apart * apart;
       }
     };
-    const double square = team.template sums_over_quads<T, 1>(quads, add_squares).at[0];
-    const statistics_of_row<T> of = statistics_from<T>(static_cast<double>(first) + distance, square, count, eps);
+    const double square = team.template sums_over_quads<wide, 1>(quads, add_squares).at[0];
+    const statistics_of_row<wide> of = statistics_from<wide>(static_cast<double>(first) + distance, square, count, eps);
     if (statistics != nullptr)
       team.once([&] {
         statistics[2 * row] = of.mean;
         statistics[2 * row + 1] = of.inverse;
       });
     team.each(quads, [&](std::size_t q) {
-      quad<T> v = load(x, q);
-      const quad<T> by = load(weight, q), shift = load(bias, q);
-      for (std::size_t j = 0; j < width; ++j) normalize<T>{of}(v.at[j], by.at[j], shift.at[j]);
-      store_quad(output + row * features, v, q * width, features, aligned);
+      wide_quad<T> v = load(x, q);
+      const wide_quad<T> by = load(weight, q), shift = load(bias, q);
+      for (std::size_t j = 0; j < width; ++j) normalize<wide>{of}(v.at[j], by.at[j], shift.at[j]);
+      store_wide(output + row * features, v, q * width, features, aligned);
     });
   }
 };
 template <class T>
 struct layer_norm_row_gradient {
+  using wide = accumulated<T>;
+
   std::size_t features;
   bool aligned;
   T* input_gradient;
-  const T *output_gradient, *input, *statistics, *weight;
+  const T *output_gradient, *input;
+  const wide* statistics;
+  const T* weight;
 
   template <class Team>
   CAIRN_DEVICE void operator()(const Team& team, std::size_t row) const {
     constexpr std::size_t width = quad_width<T>;
     const std::size_t quads = quads_for<T>(features);
     const T *const x = input + row * features, *const dy = output_gradient + row * features;
-    const auto load = [&](const T* from, std::size_t q) { return load_quad(from, q * width, features, aligned); };
-    const statistics_of_row<T> of{statistics[2 * row], statistics[2 * row + 1]};
-    const auto add = [&](std::size_t q, T(&sums)[2]) { // beyond the last element dy is 0
-      const quad<T> g = load(dy, q), by = load(weight, q), v = load(x, q);
+    const auto load = [&](const T* from, std::size_t q) { return load_wide(from, q * width, features, aligned); };
+    const statistics_of_row<wide> of{statistics[2 * row], statistics[2 * row + 1]};
+    const auto add = [&](std::size_t q, wide(&sums)[2]) { // beyond the last element dy is 0
+      const wide_quad<T> g = load(dy, q), by = load(weight, q), v = load(x, q);
       for (std::size_t j = 0; j < width; ++j) {
-        const T weighted = g.at[j] * by.at[j];
+        const wide weighted = g.at[j] * by.at[j];
         sums[0] += weighted;
         sums[1] += weighted * of.normal(v.at[j]);
       }
     };
-    const sums_of<2> sums = team.template sums_over_quads<T, 2>(quads, add);
+    const sums_of<2> sums = team.template sums_over_quads<wide, 2>(quads, add);
     const auto count = static_cast<double>(features);
-    const normalize_derivative<T> f{of, static_cast<T>(sums.at[0] / count), static_cast<T>(sums.at[1] / count)};
+    const normalize_derivative<wide> f{of, static_cast<wide>(sums.at[0] / count), static_cast<wide>(sums.at[1] / count)};
     team.each(quads, [&](std::size_t q) {
-      quad<T> g = load(dy, q);
-      const quad<T> by = load(weight, q), v = load(x, q);
+      wide_quad<T> g = load(dy, q);
+      const wide_quad<T> by = load(weight, q), v = load(x, q);
       for (std::size_t j = 0; j < width; ++j) f(g.at[j], v.at[j], by.at[j]);
-      store_quad(input_gradient + row * features, g, q * width, features, aligned);
+      store_wide(input_gradient + row * features, g, q * width, features, aligned);
     });
   }
 };
 // The gradients of weight and bias; see sum_columns_then.
 template <class T>
 struct layer_norm_parameters {
+  using wide = accumulated<T>;
+
   std::size_t features;
-  T *weight_gradient, *bias_gradient;
-  const T *output_gradient, *input, *statistics;
+  wide *weight_gradient, *bias_gradient;
+  const T *output_gradient, *input;
+  const wide* statistics;
 
   CAIRN_DEVICE void add(std::size_t row, std::size_t end, std::size_t column, double& dw, double& db) const {
-    T weights = 0, biases = 0;
+    wide weights = 0, biases = 0;
     for (; row < end; ++row) {
       const std::size_t at = row * features + column;
-      const statistics_of_row<T> of{statistics[2 * row], statistics[2 * row + 1]};
-      normalize_parameters_derivative<T>{of}(weights, biases, output_gradient[at], input[at]);
+      const statistics_of_row<wide> of{statistics[2 * row], statistics[2 * row + 1]};
+      normalize_parameters_derivative<wide>{of}(weights, biases, widened(output_gradient[at]), widened(input[at]));
     }
     dw += static_cast<double>(weights);
     db += static_cast<double>(biases);
   }
   CAIRN_DEVICE void finish(std::size_t column, double dw, double db) const {
-    weight_gradient[column] = static_cast<T>(dw);
-    bias_gradient[column] = static_cast<T>(db);
+    weight_gradient[column] = static_cast<wide>(dw);
+    bias_gradient[column] = static_cast<wide>(db);
   }
 };
 
@@ -3756,17 +5109,18 @@ struct layer_norm_parameters {
 
 namespace cairn::ops {
 
-template <std::floating_point T>
-void layer_norm_forward(cuda::queue& queue, std::size_t rows, std::size_t features, double eps, T* output, T* statistics,
-                        const T* input, const T* weight, const T* bias) {
+template <detail::floating_element T>
+void layer_norm_forward(cuda::queue& queue, std::size_t rows, std::size_t features, double eps, T* output,
+                        accumulated<T>* statistics, const T* input, const T* weight, const T* bias) {
   const bool aligned = detail::rows_are_quads<T>(features, output, input, weight, bias);
   detail::launch_teams_for(features / 2, queue, "layer_norm_forward", rows,
                            detail::layer_norm_row<T>{features, eps, aligned, output, statistics, input, weight, bias});
 }
 
-template <std::floating_point T>
-void layer_norm_backward(cuda::queue& queue, std::size_t rows, std::size_t features, T* input_gradient, T* weight_gradient,
-                         T* bias_gradient, const T* output_gradient, const T* input, const T* statistics, const T* weight) {
+template <detail::floating_element T>
+void layer_norm_backward(cuda::queue& queue, std::size_t rows, std::size_t features, T* input_gradient,
+                         accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
+                         const accumulated<T>* statistics, const T* weight) {
   constexpr const char* op = "layer_norm_backward";
   // The parameters come first: the input gradient may take the place of the output gradient.
   if (weight_gradient != nullptr)
@@ -3786,16 +5140,18 @@ void layer_norm_backward(cuda::queue& queue, std::size_t rows, std::size_t featu
 
 namespace cairn::detail {
 
-// The greatest elements of a window in the channels of one quad, and their pixels: over.inputs() if the window is empty.
+// The greatest elements of a window in the channels of one quad, and for each a bit that tells whether it is at the given
+// row and column.
 template <class T>
 struct greatest_in_window {
-  quad<T> best{};
-  std::size_t pixel[quad_width<T>] = {};
+  wide_quad<T> best{};
+  std::uint32_t at_own = 0;
 
   // `image` is the first pixel of an image, counted over all images.
   CAIRN_DEVICE greatest_in_window(const window& over, const quad_of_pixel<T>& where, std::size_t p, std::size_t q, const T* input,
-                                  std::size_t image, std::size_t channel, T none) {
-    for (std::size_t j = 0; j < quad_width<T>; ++j) best.at[j] = none, pixel[j] = over.inputs();
+                                  std::size_t image, std::size_t channel, accumulated<T> none, std::size_t own_row,
+                                  std::size_t own_column) {
+    for (std::size_t j = 0; j < quad_width<T>; ++j) best.at[j] = none;
     bool first = true;
     for (std::size_t i = 0; i < over.y.kernel; ++i) {
       const std::size_t row = over.y.input(p, i);
@@ -3803,9 +5159,12 @@ struct greatest_in_window {
         const std::size_t column = over.x.input(q, k);
         if (column >= over.x.in) continue;
         const std::size_t at = row * over.x.in + column;
-        const quad<T> v = where.load(input, image + at, channel);
+        const wide_quad<T> v = where.load(input, image + at, channel);
         for (std::size_t j = 0; j < quad_width<T>; ++j)
-          if (first || is_greater(v.at[j], best.at[j])) best.at[j] = v.at[j], pixel[j] = at;
+          if (first || is_greater(v.at[j], best.at[j])) {
+            best.at[j] = v.at[j];
+            at_own = (at_own & ~(std::uint32_t{1} << j)) | std::uint32_t{row == own_row && column == own_column} << j;
+          }
         first = false;
       }
     }
@@ -3817,12 +5176,13 @@ template <class T>
 struct max_pool_output {
   window over;
   quad_of_pixel<T> where;
-  T none; // the output of an empty window
+  accumulated<T> none; // the output of an empty window
   T* output;
   const T* input;
   CAIRN_DEVICE void operator()(std::size_t index) const {
     const auto at = where.at(index);
-    const greatest_in_window<T> found(over, where, at.row, at.column, input, at.image * over.inputs(), at.channel, none);
+    const greatest_in_window<T> found(over, where, at.row, at.column, input, at.image * over.inputs(), at.channel, none,
+                                      over.y.in, over.x.in);
     where.store(output, found.best, at.pixel, at.channel);
   }
 };
@@ -3832,22 +5192,22 @@ struct max_pool_input_gradient {
   window over;
   readers_of_axis y, x;
   quad_of_pixel<T> where;
-  T none;
+  accumulated<T> none;
   T* input_gradient;
   const T *output_gradient, *input;
   CAIRN_DEVICE void operator()(std::size_t index) const {
     const auto at = where.at(index);
-    const std::size_t image = at.image * over.inputs(), own = at.pixel - image;
-    quad<T> sum{};
+    const std::size_t image = at.image * over.inputs();
+    wide_quad<T> sum{};
     for (std::size_t i = over.y.kernel; i-- > 0;) {
       const std::size_t p = y.at(at.row, i);
       for (std::size_t k = over.x.kernel; p < over.y.out && k-- > 0;) {
         const std::size_t q = x.at(at.column, k);
         if (q >= over.x.out) continue;
-        const greatest_in_window<T> found(over, where, p, q, input, image, at.channel, none);
-        const quad<T> dy = where.load(output_gradient, at.image * over.outputs() + p * over.x.out + q, at.channel);
+        const greatest_in_window<T> found(over, where, p, q, input, image, at.channel, none, at.row, at.column);
+        const wide_quad<T> dy = where.load(output_gradient, at.image * over.outputs() + p * over.x.out + q, at.channel);
         for (std::size_t j = 0; j < quad_width<T>; ++j)
-          if (found.pixel[j] == own) sum.at[j] += dy.at[j];
+          if ((found.at_own >> j & 1) != 0) sum.at[j] += dy.at[j];
       }
     }
     where.store(input_gradient, sum, at.pixel, at.channel);
@@ -3858,22 +5218,23 @@ struct max_pool_input_gradient {
 
 namespace cairn::ops {
 
-template <std::floating_point T>
+template <detail::floating_element T>
 void max_pool2d_forward(cuda::queue& queue, const window& over, std::size_t samples, std::size_t channels, T* output,
                         const T* input) {
   const auto where = detail::quads_of_outputs<T>(over, channels, detail::rows_are_quads<T>(channels, output, input));
   detail::launch_each(queue, "max_pool2d_forward", samples * over.outputs() * where.quads.by(),
-                      detail::max_pool_output<T>{over, where, -std::numeric_limits<T>::infinity(), output, input});
+                      detail::max_pool_output<T>{over, where, -std::numeric_limits<accumulated<T>>::infinity(), output, input});
 }
 
-template <std::floating_point T>
+template <detail::floating_element T>
 void max_pool2d_backward(cuda::queue& queue, const window& over, std::size_t samples, std::size_t channels, T* input_gradient,
                          const T* output_gradient, const T* input) {
   const bool aligned = detail::rows_are_quads<T>(channels, input_gradient, output_gradient, input);
   const auto where = detail::quads_of_inputs<T>(over, channels, aligned);
   detail::launch_each(queue, "max_pool2d_backward", samples * over.inputs() * where.quads.by(),
-                      detail::max_pool_input_gradient<T>{over, over.y, over.x, where, -std::numeric_limits<T>::infinity(),
-                                                         input_gradient, output_gradient, input});
+                      detail::max_pool_input_gradient<T>{over, over.y, over.x, where,
+                                                         -std::numeric_limits<accumulated<T>>::infinity(), input_gradient,
+                                                         output_gradient, input});
 }
 
 } // namespace cairn::ops
@@ -3919,7 +5280,7 @@ void mean_factor(cuda::queue& queue, double* factor, double times, std::size_t c
 // with one tap.
 namespace cairn::detail {
 
-// Sums over channels: products are summed in T over at most channels_of_chain channels, and these sums in double.
+// Sums over channels: products are summed in the type of sums over at most channels_of_chain channels, and these sums in double.
 inline constexpr std::size_t channels_of_chain = 16;
 
 // The sum of x(c) y(c) over the channels [0, count).
@@ -3938,22 +5299,23 @@ CAIRN_DEVICE double sum_of_channels(std::size_t count, const X& x, const Y& y) {
 // The map that a norm is applied to, and the value of the norm at one element before the ReLU.
 template <class T>
 struct normalized_map {
+  using wide = accumulated<T>;
   matrix<const T> x;
   channel_norm<T> norm;
-  const T* factor; // of each channel: weight / sqrt(variance + eps)
-  CAIRN_DEVICE T distance(std::size_t row, std::size_t c) const { return x(row, c) - norm.mean[norm.step * c]; }
-  CAIRN_DEVICE T value(std::size_t row, std::size_t c) const { return distance(row, c) * factor[c] + norm.bias[c]; }
-  CAIRN_DEVICE T positive(std::size_t row, std::size_t c) const {
-    const T v = value(row, c);
-    return v < T{0} ? T{0} : v; // NaN stays
+  const wide* factor; // of each channel: weight / sqrt(variance + eps)
+  CAIRN_DEVICE wide distance(std::size_t row, std::size_t c) const { return widened(x(row, c)) - norm.mean[norm.step * c]; }
+  CAIRN_DEVICE wide value(std::size_t row, std::size_t c) const { return distance(row, c) * factor[c] + widened(norm.bias[c]); }
+  CAIRN_DEVICE wide positive(std::size_t row, std::size_t c) const {
+    const wide v = value(row, c);
+    return v < wide{0} ? wide{0} : v; // NaN stays
   }
 };
 template <class T>
 struct norm_factors {
   channel_norm<T> norm;
-  T* factor;
+  accumulated<T>* factor;
   CAIRN_DEVICE void operator()(std::size_t c) const {
-    factor[c] = factor_of<T>(inverse_deviation(norm.variance[norm.step * c], norm.eps), norm.weight[c]);
+    factor[c] = factor_of<accumulated<T>>(inverse_deviation(norm.variance[norm.step * c], norm.eps), widened(norm.weight[c]));
   }
 };
 
@@ -3977,23 +5339,24 @@ struct convolve_normalized {
         const T* const by = weight + ((o * down.kernel + i) * across.kernel + j) * how.in_channels;
         sum += sum_of_channels(
             how.in_channels, [this, from](std::size_t k) { return map.positive(from, k); },
-            [by](std::size_t k) { return by[k]; });
+            [by](std::size_t k) { return widened(by[k]); });
       }
-    y(pixel, o) = static_cast<T>(sum);
+    y(pixel, o) = static_cast<T>(static_cast<accumulated<T>>(sum));
   }
 };
 
 // The gradient of the norm's output at one element, where the ReLU lets it pass.
 template <class T>
 struct gradient_of_normalized {
+  using wide = accumulated<T>;
   convolution how;
   divisor columns, pixels, taps_of_row; // input pixels of a row, of an image
   readers_of_axis down, across;
   gradient_of_map<T> dy;
   normalized_map<T> map;
   const T* weight;
-  CAIRN_DEVICE T operator()(std::size_t pixel, std::size_t c) const {
-    if (map.value(pixel, c) <= T{0}) return T{0};
+  CAIRN_DEVICE wide operator()(std::size_t pixel, std::size_t c) const {
+    if (map.value(pixel, c) <= wide{0}) return wide{0};
     const std::size_t image = pixels.of(pixel), row = columns.of(pixels.rest(pixel, image));
     const std::size_t column = columns.rest(pixels.rest(pixel, image), row), apart = how.over.taps() * how.in_channels;
     double sum = 0;
@@ -4004,29 +5367,30 @@ struct gradient_of_normalized {
       const T* const by = weight + tap * how.in_channels + c;
       for (std::size_t o = 0; o < how.out_channels;) { // as sum_of_channels() adds
         const std::size_t end = o + channels_of_chain < how.out_channels ? o + channels_of_chain : how.out_channels;
-        T some = dy(to, o) * by[o * apart];
+        wide some = dy(to, o) * widened(by[o * apart]);
 #ifdef __CUDACC__
 #pragma unroll 1 // several steps at a time have more values than there are registers
 #endif
-        for (++o; o < end; ++o) some += dy(to, o) * by[o * apart];
+        for (++o; o < end; ++o) some += dy(to, o) * widened(by[o * apart]);
         sum += static_cast<double>(some);
       }
     }
-    return static_cast<T>(sum);
+    return static_cast<wide>(sum);
   }
 };
 // The sums of a channel over all pixels, and the gradients that they are. Each pointer may be null.
 template <class T>
 struct norm_gradient_sums {
+  using wide = accumulated<T>;
   gradient_of_normalized<T> of;
-  T *of_weight, *of_bias, *of_statistics;
+  wide *of_weight, *of_bias, *of_statistics;
   CAIRN_DEVICE void add(std::size_t row, std::size_t end, std::size_t c, double& sum, double& products) const {
-    T some = 0, of_products = 0;
+    wide some = 0, of_products = 0;
 #ifdef __CUDACC__
 #pragma unroll 1
 #endif
     for (; row < end; ++row) {
-      const T m = of(row, c);
+      const wide m = of(row, c);
       some += m;
       of_products += m * of.map.distance(row, c);
     }
@@ -4036,12 +5400,12 @@ struct norm_gradient_sums {
   CAIRN_DEVICE void finish(std::size_t c, double sum, double products) const {
     const channel_norm<T>& norm = of.map.norm;
     const double inverse = inverse_deviation(norm.variance[norm.step * c], norm.eps);
-    const double by = static_cast<double>(norm.weight[c]);
-    if (of_weight != nullptr) of_weight[c] = static_cast<T>(products * inverse);
-    if (of_bias != nullptr) of_bias[c] = static_cast<T>(sum);
+    const double by = static_cast<double>(widened(norm.weight[c]));
+    if (of_weight != nullptr) of_weight[c] = static_cast<wide>(products * inverse);
+    if (of_bias != nullptr) of_bias[c] = static_cast<wide>(sum);
     if (of_statistics == nullptr) return;
-    of_statistics[2 * c] = static_cast<T>(-by * inverse * sum);
-    of_statistics[2 * c + 1] = static_cast<T>(-0.5 * by * inverse * inverse * inverse * products);
+    of_statistics[2 * c] = static_cast<wide>(-by * inverse * sum);
+    of_statistics[2 * c + 1] = static_cast<wide>(-0.5 * by * inverse * inverse * inverse * products);
   }
 };
 // dx = addend + factor m. The addend may be dx itself.
@@ -4053,17 +5417,18 @@ struct norm_input_gradient {
   matrix<const T> addend;
   CAIRN_DEVICE void operator()(std::size_t at) const {
     const std::size_t row = channels.of(at), c = channels.rest(at, row);
-    const T v = of.map.factor[c] * of(row, c);
-    dx(row, c) = addend.data == nullptr ? v : v + addend(row, c);
+    const accumulated<T> v = of.map.factor[c] * of(row, c);
+    dx(row, c) = static_cast<T>(addend.data == nullptr ? v : v + widened(addend(row, c)));
   }
 };
 // One weight per team, summed over the pixels of all outputs as sums_over_quads() adds.
 template <class T>
 struct normalized_weight {
+  using wide = accumulated<T>;
   convolution how;
   divisor in, taps, kernel, pixels, columns; // channels, taps of a window and of its rows; pixels of an image and of its rows
   std::size_t count;                         // of pixels
-  T* weight_gradient;
+  wide* weight_gradient;
   gradient_of_map<T> dy;
   normalized_map<T> map;
   template <class Team>
@@ -4071,20 +5436,20 @@ struct normalized_weight {
     const window_axis &down = how.over.y, &across = how.over.x;
     const std::size_t place = in.of(at), c = in.rest(at, place), o = taps.of(place), tap = taps.rest(place, o);
     const std::size_t i = kernel.of(tap), j = kernel.rest(tap, i);
-    const auto add = [&](std::size_t pixel, T(&sum)[1]) {
+    const auto add = [&](std::size_t pixel, wide(&sum)[1]) {
       const std::size_t image = pixels.of(pixel), own = pixels.rest(pixel, image), p = columns.of(own);
       const std::size_t row = down.input(p, i), column = across.input(columns.rest(own, p), j);
       if (row >= down.in || column >= across.in) return;
       sum[0] += dy(pixel, o) * map.positive((image * down.in + row) * across.in + column, c);
     };
-    const double sum = team.template sums_over_quads<T, 1>(count, add).at[0];
-    team.once([&] { weight_gradient[at] = static_cast<T>(sum); });
+    const double sum = team.template sums_over_quads<wide, 1>(count, add).at[0];
+    team.once([&] { weight_gradient[at] = static_cast<wide>(sum); });
   }
 };
 
 template <class T>
 void normalized_forward(cuda::queue& queue, const char* op, const convolution& how, matrix<T> y, matrix<const T> x,
-                        const channel_norm<T>& norm, const T* weight, T* factor, T* statistics) {
+                        const channel_norm<T>& norm, const T* weight, accumulated<T>* factor, accumulated<T>* statistics) {
   launch_each(queue, op, x.columns, norm_factors<T>{norm, factor});
   launch_each(queue, op, y.rows * y.columns,
               convolve_normalized<T>{how, y.columns, how.over.x.out, how.over.outputs(), y, {x, norm, factor}, weight});
@@ -4096,12 +5461,12 @@ template <class T>
 struct normalized_targets {
   matrix<T> x;
   matrix<const T> addend;
-  T *statistics, *norm_weight, *norm_bias, *weight;
+  accumulated<T>*statistics, *norm_weight, *norm_bias, *weight;
 };
 template <class T>
 void normalized_backward(cuda::queue& queue, const char* op, const convolution& how, const normalized_targets<T>& to,
                          const gradient_of_map<T>& dy, matrix<const T> x, const channel_norm<T>& norm, const T* weight,
-                         T* factor) {
+                         accumulated<T>* factor) {
   launch_each(queue, op, x.columns, norm_factors<T>{norm, factor});
   const normalized_map<T> map{x, norm, factor};
   const std::size_t outputs = how.over.outputs(), pixels = how.over.inputs() == 0 ? 0 : x.rows / how.over.inputs() * outputs;
@@ -4122,21 +5487,22 @@ void normalized_backward(cuda::queue& queue, const char* op, const convolution& 
 
 namespace cairn::ops {
 
-template <std::floating_point T>
+template <detail::floating_element T>
 void normalized_conv2d_forward(cuda::queue& queue, const convolution& how, std::size_t samples, matrix<T> y,
-                               std::type_identity_t<T>* statistics, const std::type_identity_t<T>* x,
+                               std::type_identity_t<accumulated<T>>* statistics, const std::type_identity_t<T>* x,
                                const std::type_identity_t<channel_norm<T>>& norm, const std::type_identity_t<T>* weight,
-                               std::type_identity_t<T>* scales, std::type_identity_t<T>*) {
+                               std::type_identity_t<accumulated<T>>* scales, std::type_identity_t<accumulated<T>>*) {
   const matrix<const T> map{x, samples * how.over.inputs(), how.in_channels};
-  detail::normalized_forward<T>(queue, "normalized_conv2d_forward", how, y, map, norm, weight, scales, statistics);
+  constexpr const char* op = "normalized_conv2d_forward";
+  detail::normalized_forward<T>(queue, op, how, y, map, norm, weight, scales, statistics);
 }
 
-template <std::floating_point T>
+template <detail::floating_element T>
 void normalized_conv2d_backward(cuda::queue& queue, const convolution& how, std::size_t samples,
                                 const normalized_conv2d_gradients<T>& gradients, std::type_identity_t<matrix<const T>> y_gradient,
                                 const std::type_identity_t<T>* x, const std::type_identity_t<channel_norm<T>>& norm,
-                                const std::type_identity_t<T>* weight, std::type_identity_t<T>* scales,
-                                std::type_identity_t<T>*) {
+                                const std::type_identity_t<T>* weight, std::type_identity_t<accumulated<T>>* scales,
+                                std::type_identity_t<accumulated<T>>*) {
   const std::size_t rows = samples * how.over.inputs();
   const detail::normalized_targets<T> to{{gradients.x, rows, how.in_channels},
                                          {},
@@ -4145,8 +5511,8 @@ void normalized_conv2d_backward(cuda::queue& queue, const convolution& how, std:
                                          gradients.norm_bias,
                                          gradients.weight};
   const detail::gradient_of_map<T> dy{y_gradient, {}, nullptr, nullptr, nullptr};
-  detail::normalized_backward<T>(queue, "normalized_conv2d_backward", how, to, dy, {x, rows, how.in_channels}, norm, weight,
-                                 scales);
+  constexpr const char* op = "normalized_conv2d_backward";
+  detail::normalized_backward<T>(queue, op, how, to, dy, {x, rows, how.in_channels}, norm, weight, scales);
 }
 
 } // namespace cairn::ops
@@ -4164,35 +5530,37 @@ inline convolution product_of_pixels(std::size_t rows, std::size_t in, std::size
 
 namespace cairn::ops {
 
-template <std::floating_point T>
-void normalized_product_forward(cuda::queue& queue, matrix<T> h, std::type_identity_t<T>* statistics,
+template <detail::floating_element T>
+void normalized_product_forward(cuda::queue& queue, matrix<T> h, std::type_identity_t<accumulated<T>>* statistics,
                                 std::type_identity_t<matrix<const T>> x, const std::type_identity_t<channel_norm<T>>& norm,
                                 const std::type_identity_t<T>* weight,
                                 const std::type_identity_t<normalized_product_memory<T>>& memory) {
-  detail::normalized_forward<T>(queue, "normalized_product_forward", detail::product_of_pixels(x.rows, x.columns, h.columns), h,
-                                x, norm, weight, memory.scales, statistics);
+  constexpr const char* op = "normalized_product_forward";
+  detail::normalized_forward<T>(queue, op, detail::product_of_pixels(x.rows, x.columns, h.columns), h, x, norm, weight,
+                                memory.scales, statistics);
 }
 
-template <std::floating_point T>
+template <detail::floating_element T>
 void normalized_product_backward(cuda::queue& queue, const normalized_product_gradients<T>& gradients,
                                  std::type_identity_t<matrix<const T>> h_gradient, std::type_identity_t<matrix<const T>> h,
-                                 const std::type_identity_t<T>* h_statistics,
-                                 const std::type_identity_t<T>* h_statistics_gradient, std::type_identity_t<matrix<const T>> x,
-                                 const std::type_identity_t<channel_norm<T>>& norm, const std::type_identity_t<T>* weight,
-                                 std::type_identity_t<T>* scales) {
+                                 const std::type_identity_t<accumulated<T>>* h_statistics,
+                                 const std::type_identity_t<accumulated<T>>* h_statistics_gradient,
+                                 std::type_identity_t<matrix<const T>> x, const std::type_identity_t<channel_norm<T>>& norm,
+                                 const std::type_identity_t<T>* weight, std::type_identity_t<accumulated<T>>* scales) {
   constexpr const char* op = "normalized_product_backward";
   const std::size_t in = x.columns, out = h.columns;
-  T *const mean = scales + 3 * in, *const first = mean + out, *const second = first + out;
+  accumulated<T>* const factor = scales;
+  accumulated<T>*const mean = factor + 3 * in, *const first = mean + out, *const second = first + out;
   detail::gradient_of_map<T> dh{h_gradient, h, nullptr, nullptr, nullptr};
   if (h_statistics_gradient != nullptr) {
-    detail::launch_each(
-        queue, op, out,
-        detail::statistics_slopes<T>{static_cast<double>(x.rows), h_statistics, h_statistics_gradient, mean, first, second});
+    detail::launch_each(queue, op, out,
+                        detail::statistics_slopes<accumulated<T>>{static_cast<double>(x.rows), h_statistics,
+                                                                  h_statistics_gradient, mean, first, second});
     dh.mean = mean, dh.first = first, dh.second = second;
   }
   const detail::normalized_targets<T> to{gradients.x,           gradients.addend,    gradients.statistics,
                                          gradients.norm_weight, gradients.norm_bias, gradients.weight};
-  detail::normalized_backward<T>(queue, op, detail::product_of_pixels(x.rows, in, out), to, dh, x, norm, weight, scales);
+  detail::normalized_backward<T>(queue, op, detail::product_of_pixels(x.rows, in, out), to, dh, x, norm, weight, factor);
 }
 
 } // namespace cairn::ops
@@ -4268,29 +5636,31 @@ struct add_table {
 
   CAIRN_DEVICE void operator()(std::size_t at) const {
     const std::size_t sample = quads.of(at), first = quads.rest(at, sample) * quad_width<T>;
-    quad<T> v = load_quad(input + sample * count, first, count, aligned);
-    const quad<T> by = load_quad(table, first, count, aligned);
+    wide_quad<T> v = load_wide(input + sample * count, first, count, aligned);
+    const wide_quad<T> by = load_wide(table, first, count, aligned);
     for (std::size_t j = 0; j < quad_width<T>; ++j) v.at[j] += by.at[j];
-    store_quad(output + sample * count, v, first, count, aligned);
+    store_wide(output + sample * count, v, first, count, aligned);
   }
 };
 
-// One element of the table per thread. Samples are added in T by sixteens, and these in double.
+// One element of the table per thread. Samples are added in the type of sums by sixteens, and these in double.
 template <class T>
 struct sum_of_positions {
+  using wide = accumulated<T>;
+
   std::size_t samples, count;
-  T* gradient;
+  wide* gradient;
   const T* output_gradient;
 
   CAIRN_DEVICE void operator()(std::size_t at) const {
     double sum = 0;
     for (std::size_t from = 0; at < count && from < samples; from += rows_of_chain) {
       const std::size_t end = from + rows_of_chain < samples ? from + rows_of_chain : samples;
-      T some = 0;
-      for (std::size_t s = from; s < end; ++s) some += output_gradient[s * count + at];
+      wide some = 0;
+      for (std::size_t s = from; s < end; ++s) some += widened(output_gradient[s * count + at]);
       sum += static_cast<double>(some);
     }
-    gradient[at] = static_cast<T>(sum);
+    gradient[at] = static_cast<wide>(sum);
   }
 };
 
@@ -4306,11 +5676,12 @@ struct add_two_sines {
   CAIRN_DEVICE void operator()(std::size_t index) const {
     const std::size_t row = pairs.of(index), i = pairs.rest(index, row), group = length.of(row), t = length.rest(row, group);
     const sines_of_position of = sines_of(static_cast<double>(t) * frequencies.of(i));
+    const auto sine = static_cast<accumulated<T>>(of.sine), cosine = static_cast<accumulated<T>>(of.cosine);
     const std::size_t end = (group + 1) * each < samples ? (group + 1) * each : samples;
     for (std::size_t s = group * each; s < end; ++s) {
       const std::size_t at = (s * length.by() + t) * width + 2 * i;
-      output[at] = input[at] + static_cast<T>(of.sine);
-      if (2 * i + 1 < width) output[at + 1] = input[at + 1] + static_cast<T>(of.cosine);
+      output[at] = static_cast<T>(widened(input[at]) + sine);
+      if (2 * i + 1 < width) output[at + 1] = static_cast<T>(widened(input[at + 1]) + cosine);
     }
   }
 };
@@ -4319,7 +5690,7 @@ struct add_two_sines {
 
 namespace cairn::ops {
 
-template <std::floating_point T>
+template <detail::floating_element T>
 void add_positions(cuda::queue& queue, std::size_t samples, std::size_t count, T* output, const std::type_identity_t<T>* input,
                    const std::type_identity_t<T>* table) {
   const std::size_t quads = detail::quads_for<T>(count);
@@ -4327,13 +5698,13 @@ void add_positions(cuda::queue& queue, std::size_t samples, std::size_t count, T
   detail::launch_each(queue, "add_positions", samples * quads, detail::add_table<T>{count, quads, aligned, output, input, table});
 }
 
-template <std::floating_point T>
-void positions_gradient(cuda::queue& queue, std::size_t samples, std::size_t count, std::size_t whole, T* gradient,
+template <detail::floating_element T>
+void positions_gradient(cuda::queue& queue, std::size_t samples, std::size_t count, std::size_t whole, accumulated<T>* gradient,
                         const T* output_gradient) {
   detail::launch_each(queue, "positions_gradient", whole, detail::sum_of_positions<T>{samples, count, gradient, output_gradient});
 }
 
-template <std::floating_point T>
+template <detail::floating_element T>
 void add_sinusoids(cuda::queue& queue, std::size_t samples, std::size_t length, std::size_t width, T* output,
                    const std::type_identity_t<T>* input) {
   const std::size_t pairs = (width + 1) / 2, each = detail::samples_of_sines(samples, length * pairs);
@@ -4350,10 +5721,13 @@ namespace cairn::detail {
 // One row per team. Elements after the last one of a row are 0.
 template <class T>
 struct rms_norm_row {
+  using wide = accumulated<T>;
+
   std::size_t features;
   double eps;
   bool aligned;
-  T *output, *inverses;
+  T* output;
+  wide* inverses;
   const T *input, *weight;
 
   template <class Team>
@@ -4361,83 +5735,91 @@ struct rms_norm_row {
     constexpr std::size_t width = quad_width<T>;
     const std::size_t quads = quads_for<T>(features);
     const T* const x = input + row * features;
-    const auto load = [&](const T* from, std::size_t q) { return load_quad(from, q * width, features, aligned); };
-    const auto add_squares = [&](std::size_t q, T(&sum)[1]) {
-      const quad<T> v = load(x, q);
+    const auto load = [&](const T* from, std::size_t q) { return load_wide(from, q * width, features, aligned); };
+    const auto add_squares = [&](std::size_t q, wide(&sum)[1]) {
+      const wide_quad<T> v = load(x, q);
       for (std::size_t j = 0; j < width; ++j) sum[0] += v.at[j] * v.at[j];
     };
-    const double squares = team.template sums_over_quads<T, 1>(quads, add_squares).at[0];
-    const rms_normalize<T> f{inverse_from<T>(squares, static_cast<double>(features), eps)};
+    const double squares = team.template sums_over_quads<wide, 1>(quads, add_squares).at[0];
+    const rms_normalize<wide> f{inverse_from<wide>(squares, static_cast<double>(features), eps)};
     if (inverses != nullptr) team.once([&] { inverses[row] = f.inverse; });
     team.each(quads, [&](std::size_t q) {
-      quad<T> v = load(x, q);
-      const quad<T> by = load(weight, q);
+      wide_quad<T> v = load(x, q);
+      const wide_quad<T> by = load(weight, q);
       for (std::size_t j = 0; j < width; ++j) f(v.at[j], by.at[j]);
-      store_quad(output + row * features, v, q * width, features, aligned);
+      store_wide(output + row * features, v, q * width, features, aligned);
     });
   }
 };
 template <class T>
 struct rms_norm_row_gradient {
+  using wide = accumulated<T>;
+
   std::size_t features;
   bool aligned;
   T* input_gradient;
-  const T *output_gradient, *input, *inverses, *weight;
+  const T *output_gradient, *input;
+  const wide* inverses;
+  const T* weight;
 
   template <class Team>
   CAIRN_DEVICE void operator()(const Team& team, std::size_t row) const {
     constexpr std::size_t width = quad_width<T>;
     const std::size_t quads = quads_for<T>(features);
     const T *const x = input + row * features, *const dy = output_gradient + row * features;
-    const auto load = [&](const T* from, std::size_t q) { return load_quad(from, q * width, features, aligned); };
-    const T inverse = inverses[row];
-    const auto add = [&](std::size_t q, T(&sum)[1]) {
-      const quad<T> g = load(dy, q), by = load(weight, q), v = load(x, q);
+    const auto load = [&](const T* from, std::size_t q) { return load_wide(from, q * width, features, aligned); };
+    const wide inverse = inverses[row];
+    const auto add = [&](std::size_t q, wide(&sum)[1]) {
+      const wide_quad<T> g = load(dy, q), by = load(weight, q), v = load(x, q);
       for (std::size_t j = 0; j < width; ++j) sum[0] += g.at[j] * by.at[j] * (v.at[j] * inverse);
     };
-    const double product = team.template sums_over_quads<T, 1>(quads, add).at[0];
-    const rms_derivative<T> f{inverse, static_cast<T>(product / static_cast<double>(features))};
+    const double product = team.template sums_over_quads<wide, 1>(quads, add).at[0];
+    const rms_derivative<wide> f{inverse, static_cast<wide>(product / static_cast<double>(features))};
     team.each(quads, [&](std::size_t q) {
-      quad<T> g = load(dy, q);
-      const quad<T> by = load(weight, q), v = load(x, q);
+      wide_quad<T> g = load(dy, q);
+      const wide_quad<T> by = load(weight, q), v = load(x, q);
       for (std::size_t j = 0; j < width; ++j) f(g.at[j], v.at[j], by.at[j]);
-      store_quad(input_gradient + row * features, g, q * width, features, aligned);
+      store_wide(input_gradient + row * features, g, q * width, features, aligned);
     });
   }
 };
 // The gradient of the weight; see sum_columns_then, of whose two sums it needs one.
 template <class T>
 struct rms_norm_weight_gradient {
+  using wide = accumulated<T>;
+
   std::size_t features;
-  T* weight_gradient;
-  const T *output_gradient, *input, *inverses;
+  wide* weight_gradient;
+  const T *output_gradient, *input;
+  const wide* inverses;
 
   CAIRN_DEVICE void add(std::size_t row, std::size_t end, std::size_t column, double& dw, double&) const {
-    T sum = 0;
+    wide sum = 0;
     for (; row < end; ++row) {
       const std::size_t at = row * features + column;
-      rms_weight_derivative<T>{inverses[row]}(sum, output_gradient[at], input[at]);
+      rms_weight_derivative<wide>{inverses[row]}(sum, widened(output_gradient[at]), widened(input[at]));
     }
     dw += static_cast<double>(sum);
   }
-  CAIRN_DEVICE void finish(std::size_t column, double dw, double) const { weight_gradient[column] = static_cast<T>(dw); }
+  CAIRN_DEVICE void finish(std::size_t column, double dw, double) const { weight_gradient[column] = static_cast<wide>(dw); }
 };
 
 } // namespace cairn::detail
 
 namespace cairn::ops {
 
-template <std::floating_point T>
-void rms_norm_forward(cuda::queue& queue, std::size_t rows, std::size_t features, double eps, T* output, T* inverses,
+template <detail::floating_element T>
+void rms_norm_forward(cuda::queue& queue, std::size_t rows, std::size_t features, double eps, T* output, accumulated<T>* inverses,
                       const T* input, const T* weight) {
   const bool aligned = detail::rows_are_quads<T>(features, output, input, weight);
   detail::launch_teams_for(features / 2, queue, "rms_norm_forward", rows,
                            detail::rms_norm_row<T>{features, eps, aligned, output, inverses, input, weight});
 }
 
-template <std::floating_point T>
-void rms_norm_backward(cuda::queue& queue, std::size_t rows, std::size_t features, T* input_gradient, T* weight_gradient,
-                       const T* output_gradient, const T* input, const T* inverses, const T* weight) {
+template <detail::floating_element T>
+void rms_norm_backward(cuda::queue& queue, std::size_t rows, std::size_t features, T* input_gradient,
+                       accumulated<T>* weight_gradient, const T* output_gradient, const T* input, const accumulated<T>* inverses,
+                       const T* weight) {
   constexpr const char* op = "rms_norm_backward";
   // The parameters come first: the input gradient may take the place of the output gradient.
   if (weight_gradient != nullptr)
@@ -4469,15 +5851,15 @@ struct rotate_pairs {
   CAIRN_DEVICE void operator()(std::size_t index) const {
     const std::size_t row = pairs.of(index), i = pairs.rest(index, row), group = length.of(row), t = length.rest(row, group);
     const sines_of_position of = sines_of(static_cast<double>(t) * frequencies.of(i));
-    const T cosine = static_cast<T>(of.cosine), sine = static_cast<T>(back ? -of.sine : of.sine);
+    const auto cosine = static_cast<accumulated<T>>(of.cosine), sine = static_cast<accumulated<T>>(back ? -of.sine : of.sine);
     const std::size_t end = (group + 1) * each < samples ? (group + 1) * each : samples;
     for (std::size_t s = group * each; s < end; ++s)
       for (std::size_t head = 0; head < how.heads; ++head) {
         T* const first = rows + (s * how.length + t) * how.columns + head * how.width + i;
         T* const second = first + pairs.by();
-        const T a = *first, b = *second;
-        *first = a * cosine - b * sine;
-        *second = b * cosine + a * sine;
+        const accumulated<T> a = widened(*first), b = widened(*second);
+        *first = static_cast<T>(a * cosine - b * sine);
+        *second = static_cast<T>(b * cosine + a * sine);
       }
   }
 };
@@ -4486,7 +5868,7 @@ struct rotate_pairs {
 
 namespace cairn::ops {
 
-template <std::floating_point T>
+template <detail::floating_element T>
 void rotate(cuda::queue& queue, const rotation& how, bool back, std::size_t samples, T* output,
             const std::type_identity_t<T>* input) {
   copy(queue, samples * how.length * how.columns, output, input);
@@ -4526,20 +5908,23 @@ namespace cairn::detail {
 // The rows of one part per team.
 template <class T>
 struct soft_cross_entropy_of_part {
-  static constexpr unsigned resident_threads = sizeof(T) == sizeof(float) ? 768 : 512; // exponentials of doubles need registers
+  using wide = accumulated<T>;
+  static constexpr unsigned resident_threads =
+      sizeof(wide) == sizeof(float) ? 768 : 512; // exponentials of doubles need registers
 
   const T* logits;
   T* gradient; // null: not wanted
-  const T *targets, *class_weights;
+  const wide *targets, *class_weights;
   std::size_t classes, all_rows;
   bool aligned; // every row of logits and gradient
   double smoothing;
+  const double* gradient_scale; // null: 1
   cut rows;
   double* sums;
 
-  CAIRN_DEVICE T amount(std::size_t row, std::size_t c) const {
-    const T even = static_cast<T>(smoothing / static_cast<double>(classes));
-    const T target = static_cast<T>(1 - smoothing) * targets[row * classes + c] + even;
+  CAIRN_DEVICE wide amount(std::size_t row, std::size_t c) const {
+    const wide even = static_cast<wide>(smoothing / static_cast<double>(classes));
+    const wide target = static_cast<wide>(1 - smoothing) * targets[row * classes + c] + even;
     return class_weights == nullptr ? target : target * class_weights[c];
   }
   // The loss of a row. Each logit is read for the last time before its gradient, which may lie there, is written.
@@ -4548,34 +5933,34 @@ struct soft_cross_entropy_of_part {
     constexpr std::size_t width = quad_width<T>;
     const std::size_t quads = quads_for<T>(classes);
     const T* const x = logits + row * classes;
-    const auto load = [&](std::size_t q) { return load_quad(x, q * width, classes, aligned); };
-    const T most = team.greatest(quads, [&](std::size_t q) {
-      const quad<T> v = load(q);
-      T found = v.at[0];
+    const auto load = [&](std::size_t q) { return load_wide(x, q * width, classes, aligned); };
+    const wide most = team.greatest(quads, [&](std::size_t q) {
+      const wide_quad<T> v = load(q);
+      wide found = v.at[0];
       for (std::size_t j = 1; j < width; ++j) found = q * width + j < classes && v.at[j] > found ? v.at[j] : found;
       return found;
     });
-    const auto add_powers = [&](std::size_t q, T(&some)[1]) {
-      const quad<T> v = load(q);
-      for (std::size_t j = 0; j < width; ++j) some[0] += q * width + j < classes ? exponential(v.at[j] - most) : T{0};
+    const auto add_powers = [&](std::size_t q, wide(&some)[1]) {
+      const wide_quad<T> v = load(q);
+      for (std::size_t j = 0; j < width; ++j) some[0] += q * width + j < classes ? exponential(v.at[j] - most) : wide{0};
     };
-    const double sum = team.template sums_over_quads<T, 1>(quads, add_powers).at[0];
+    const double sum = team.template sums_over_quads<wide, 1>(quads, add_powers).at[0];
     const double all = team.sum(classes, [&](std::size_t c) { return static_cast<double>(amount(row, c)); });
     const double distances = team.sum(classes, [&](std::size_t c) {
-      return static_cast<double>(amount(row, c)) * (static_cast<double>(x[c]) - static_cast<double>(most));
+      return static_cast<double>(amount(row, c)) * (static_cast<double>(widened(x[c])) - static_cast<double>(most));
     });
     if (gradient != nullptr) {
       T* const result = gradient + row * classes;
-      const double share = 1 / static_cast<double>(all_rows);
-      const T factor = static_cast<T>(share * all / sum), part = static_cast<T>(share);
+      const double share = (gradient_scale == nullptr ? 1 : *gradient_scale) / static_cast<double>(all_rows);
+      const wide factor = static_cast<wide>(share * all / sum), part = static_cast<wide>(share);
       team.each(quads, [&](std::size_t q) {
-        quad<T> v = load(q);
+        wide_quad<T> v = load(q);
         for (std::size_t j = 0; j < width; ++j) {
           const std::size_t c = q * width + j;
           v.at[j] = exponential(v.at[j] - most) * factor;
           if (c < classes) v.at[j] -= amount(row, c) * part;
         }
-        store_quad(result, v, q * width, classes, aligned);
+        store_wide(result, v, q * width, classes, aligned);
       });
     }
     return all * log(sum) - distances;
@@ -4592,9 +5977,10 @@ struct soft_cross_entropy_of_part {
 
 namespace cairn::ops {
 
-template <std::floating_point T>
+template <detail::floating_element T>
 void soft_cross_entropy(cuda::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
-                        const T* targets, const T* class_weights, double label_smoothing) {
+                        const accumulated<T>* targets, const accumulated<T>* class_weights, double label_smoothing,
+                        const double* gradient_scale = nullptr) {
   constexpr const char* op = "soft_cross_entropy";
   using namespace detail;
   const std::size_t classes = logits.columns;
@@ -4603,7 +5989,7 @@ void soft_cross_entropy(cuda::queue& queue, double* loss, T* output_gradient, st
   const bool aligned = rows_are_quads<T>(classes, logits.data, output_gradient);
   launch_teams_for(classes / 2, queue, op, how.parts,
                    soft_cross_entropy_of_part<T>{logits.data, output_gradient, targets, class_weights, classes, logits.rows,
-                                                 aligned, label_smoothing, how, sums});
+                                                 aligned, label_smoothing, gradient_scale, how, sums});
   launch_teams<256>(queue, op, 1, sum_of_parts_then<store_mean>{{loss, logits.rows}, how.parts, sums});
 }
 
@@ -4616,7 +6002,9 @@ namespace cairn::detail {
 // One row per team. Each element is read for the last time by the thread that writes its result, which may lie there.
 template <class T>
 struct softmax_row {
-  static constexpr unsigned resident_threads = sizeof(T) == sizeof(float) ? 768 : 512; // exponentials of doubles need registers
+  using wide = accumulated<T>;
+  static constexpr unsigned resident_threads =
+      sizeof(wide) == sizeof(float) ? 768 : 512; // exponentials of doubles need registers
 
   std::size_t columns;
   bool aligned;
@@ -4628,34 +6016,36 @@ struct softmax_row {
     constexpr std::size_t width = quad_width<T>;
     const std::size_t quads = quads_for<T>(columns);
     const T* const x = input + row * columns;
-    const auto load = [&](std::size_t q) { return load_quad(x, q * width, columns, aligned); };
-    const shifted_exponential<T> f{team.greatest(quads, [&](std::size_t q) {
-      const quad<T> v = load(q);
-      T found = v.at[0];
+    const auto load = [&](std::size_t q) { return load_wide(x, q * width, columns, aligned); };
+    const shifted_exponential<wide> f{team.greatest(quads, [&](std::size_t q) {
+      const wide_quad<T> v = load(q);
+      wide found = v.at[0];
       for (std::size_t j = 1; j < width; ++j) found = q * width + j < columns && v.at[j] > found ? v.at[j] : found;
       return found;
     })};
-    const auto add_powers = [&](std::size_t q, T(&some)[1]) {
-      quad<T> v = load(q);
+    const auto add_powers = [&](std::size_t q, wide(&some)[1]) {
+      wide_quad<T> v = load(q);
       for (std::size_t j = 0; j < width; ++j) {
         f(v.at[j]);
-        some[0] += q * width + j < columns ? v.at[j] : T{0};
+        some[0] += q * width + j < columns ? v.at[j] : wide{0};
       }
     };
-    const double sum = team.template sums_over_quads<T, 1>(quads, add_powers).at[0];
-    const scaled<T> share{static_cast<T>(1 / sum)};
+    const double sum = team.template sums_over_quads<wide, 1>(quads, add_powers).at[0];
+    const scaled<wide> share{static_cast<wide>(1 / sum)};
     team.each(quads, [&](std::size_t q) {
-      quad<T> v = load(q);
+      wide_quad<T> v = load(q);
       for (std::size_t j = 0; j < width; ++j) {
         f(v.at[j]);
         share(v.at[j]);
       }
-      store_quad(output + row * columns, v, q * width, columns, aligned);
+      store_wide(output + row * columns, v, q * width, columns, aligned);
     });
   }
 };
 template <class T>
 struct softmax_row_gradient {
+  using wide = accumulated<T>;
+
   std::size_t columns;
   bool aligned;
   T* input_gradient;
@@ -4666,17 +6056,17 @@ struct softmax_row_gradient {
     constexpr std::size_t width = quad_width<T>;
     const std::size_t quads = quads_for<T>(columns);
     const T *const dy = output_gradient + row * columns, *const y = output + row * columns;
-    const auto load = [&](const T* from, std::size_t q) { return load_quad(from, q * width, columns, aligned); };
-    const auto add = [&](std::size_t q, T(&sum)[1]) { // after the last element both are 0
-      const quad<T> g = load(dy, q), v = load(y, q);
+    const auto load = [&](const T* from, std::size_t q) { return load_wide(from, q * width, columns, aligned); };
+    const auto add = [&](std::size_t q, wide(&sum)[1]) { // after the last element both are 0
+      const wide_quad<T> g = load(dy, q), v = load(y, q);
       for (std::size_t j = 0; j < width; ++j) sum[0] += g.at[j] * v.at[j];
     };
-    const softmax_derivative<T> f{static_cast<T>(team.template sums_over_quads<T, 1>(quads, add).at[0])};
+    const softmax_derivative<wide> f{static_cast<wide>(team.template sums_over_quads<wide, 1>(quads, add).at[0])};
     team.each(quads, [&](std::size_t q) {
-      quad<T> g = load(dy, q);
-      const quad<T> v = load(y, q);
+      wide_quad<T> g = load(dy, q);
+      const wide_quad<T> v = load(y, q);
       for (std::size_t j = 0; j < width; ++j) f(g.at[j], v.at[j]);
-      store_quad(input_gradient + row * columns, g, q * width, columns, aligned);
+      store_wide(input_gradient + row * columns, g, q * width, columns, aligned);
     });
   }
 };
@@ -4685,13 +6075,13 @@ struct softmax_row_gradient {
 
 namespace cairn::ops {
 
-template <std::floating_point T>
+template <detail::floating_element T>
 void softmax_forward(cuda::queue& queue, std::size_t rows, std::size_t columns, T* output, const T* input) {
   detail::launch_teams_for(columns / 2, queue, "softmax_forward", rows,
                            detail::softmax_row<T>{columns, detail::rows_are_quads<T>(columns, output, input), output, input});
 }
 
-template <std::floating_point T>
+template <detail::floating_element T>
 void softmax_backward(cuda::queue& queue, std::size_t rows, std::size_t columns, T* input_gradient, const T* output_gradient,
                       const T* output) {
   const bool aligned = detail::rows_are_quads<T>(columns, input_gradient, output_gradient, output);
@@ -4708,6 +6098,8 @@ namespace cairn::detail {
 // The loss of a row; see cross_entropy_options. Without options `spread` is 0 and all weights are 1.
 template <class T, class Target>
 struct cross_entropy_on_gpu {
+  using wide = accumulated<T>;
+
   const T* logits;
   T* gradient;
   const Target* targets;
@@ -4716,9 +6108,10 @@ struct cross_entropy_on_gpu {
   std::int64_t ignored;
   bool ignores;
   double smoothing;
-  const T* class_weights;
+  const wide* class_weights;
   double of_targets, of_classes; // the sums of the weights of all targets that count, and of all classes, ...
   const double* totals;          // ... or where a kernel has written both
+  const double* gradient_scale;  // null: 1
 
   CAIRN_DEVICE double weight(std::size_t c) const { return class_weights == nullptr ? 1 : static_cast<double>(class_weights[c]); }
   // A target that is no class must not be used as an index, whatever the host has checked.
@@ -4742,39 +6135,41 @@ struct cross_entropy_on_gpu {
     const std::size_t quads = quads_for<T>(classes);
     const T* const x = logits + row * classes;
     T* const result = gradient == nullptr ? nullptr : gradient + row * classes;
-    const auto load = [&](std::size_t q) { return load_quad(x, q * width, classes, aligned); };
-    const auto store = [&](const quad<T>& v, std::size_t q) { store_quad(result, v, q * width, classes, aligned); };
+    const auto load = [&](std::size_t q) { return load_wide(x, q * width, classes, aligned); };
+    const auto store = [&](const wide_quad<T>& v, std::size_t q) { store_wide(result, v, q * width, classes, aligned); };
     if (!counts(row)) {
-      if (result != nullptr) team.each(quads, [&](std::size_t q) { store(quad<T>{}, q); });
+      if (result != nullptr) team.each(quads, [&](std::size_t q) { store(wide_quad<T>{}, q); });
       return 0;
     }
     const auto target = static_cast<std::size_t>(targets[row]);
-    const T most = team.greatest(quads, [&](std::size_t q) {
-      const quad<T> v = load(q);
-      T found = v.at[0];
+    const wide most = team.greatest(quads, [&](std::size_t q) {
+      const wide_quad<T> v = load(q);
+      wide found = v.at[0];
       for (std::size_t j = 1; j < width; ++j) found = q * width + j < classes && v.at[j] > found ? v.at[j] : found;
       return found;
     });
-    const T of_class = x[target]; // read before the last sum: after it, others may write here
-    const auto add_powers = [&](std::size_t q, T(&some)[1]) {
-      const quad<T> v = load(q);
-      for (std::size_t j = 0; j < width; ++j) some[0] += q * width + j < classes ? exponential(v.at[j] - most) : T{0};
+    const wide of_class = widened(x[target]); // read before the last sum: after it, others may write here
+    const auto add_powers = [&](std::size_t q, wide(&some)[1]) {
+      const wide_quad<T> v = load(q);
+      for (std::size_t j = 0; j < width; ++j) some[0] += q * width + j < classes ? exponential(v.at[j] - most) : wide{0};
     };
-    const double sum = team.template sums_over_quads<T, 1>(quads, add_powers).at[0];
+    const double sum = team.template sums_over_quads<wide, 1>(quads, add_powers).at[0];
     const auto by = cross_entropy_shares::of(total_of_targets(), total_of_classes(), smoothing, classes);
     const double chosen = static_cast<double>(of_class) - static_cast<double>(most);
     const double distances = by.spread == 0 ? 0 : team.sum(classes, [&](std::size_t c) {
-      return weight(c) * (static_cast<double>(x[c]) - static_cast<double>(most));
+      return weight(c) * (static_cast<double>(widened(x[c])) - static_cast<double>(most));
     });
     const double loss = by.loss(weight(target), sum, chosen, distances);
     if (result != nullptr) {
-      const auto f = by.template gradient<T>(weight(target), sum);
+      auto of_gradient = by;
+      if (gradient_scale != nullptr) of_gradient.share *= *gradient_scale;
+      const auto f = of_gradient.template gradient<wide>(weight(target), sum);
       team.each(quads, [&](std::size_t q) {
-        quad<T> v = load(q);
+        wide_quad<T> v = load(q);
         for (std::size_t j = 0; j < width; ++j) {
           const std::size_t c = q * width + j;
           v.at[j] = exponential(v.at[j] - most) * f.factor;
-          if (f.even != 0 && c < classes) v.at[j] -= f.even * (class_weights == nullptr ? T{1} : class_weights[c]);
+          if (f.even != 0 && c < classes) v.at[j] -= f.even * (class_weights == nullptr ? wide{1} : class_weights[c]);
           if (c == target) v.at[j] -= f.of_target;
         }
         store(v, q);
@@ -4802,7 +6197,8 @@ struct cross_entropy_totals {
 };
 template <class T, class Target>
 struct cross_entropy_of_part {
-  static constexpr unsigned resident_threads = sizeof(T) == sizeof(float) ? 768 : 512; // exponentials of doubles need registers
+  static constexpr unsigned resident_threads =
+      sizeof(accumulated<T>) == sizeof(float) ? 768 : 512; // exponentials of doubles need registers
 
   cross_entropy_on_gpu<T, Target> of;
   cut rows;
@@ -4818,51 +6214,64 @@ struct cross_entropy_of_part {
 template <class T, class Target>
 struct store_cross_entropy {
   double* loss;
+  bool adds; // to the loss of earlier strips
   cross_entropy_on_gpu<T, Target> of;
   CAIRN_DEVICE void operator()(double sum) const {
-    const double total = of.total_of_targets();
-    *loss = total == 0 ? 0 : sum / total;
+    const double total = of.total_of_targets(), own = total == 0 ? 0 : sum / total;
+    *loss = adds ? *loss + own : own;
   }
 };
 
 template <class T, class Target>
-void run_cross_entropy(cuda::queue& queue, double* loss, std::size_t rows, cross_entropy_on_gpu<T, Target> of) {
+void run_cross_entropy(cuda::queue& queue, double* loss, std::size_t rows, cross_entropy_on_gpu<T, Target> of,
+                       const ops::strip_of_rows& of_batch) {
   constexpr const char* op = "softmax_cross_entropy";
   of.aligned = rows_are_quads<T>(of.classes, of.logits, of.gradient);
   const auto room = queue.partial(op);
   double *const totals = room.data(), *const sums = totals + 2;
   if (of.class_weights == nullptr && !of.ignores) { // all weights are 1, and every row counts
-    of.of_targets = static_cast<double>(rows);
+    of.of_targets = static_cast<double>(of_batch.all);
     of.of_classes = static_cast<double>(of.classes);
   } else {
     of.totals = totals;
-    launch_teams<256>(queue, op, 1, cross_entropy_totals<T, Target>{of, rows, totals});
+    launch_teams<256>(queue, op, 1, cross_entropy_totals<T, Target>{of, of_batch.all, totals});
   }
+  of.targets += of_batch.first;
   const cut how(rows, 1, 8192);
   launch_teams_for(of.classes / 2, queue, op, how.parts, cross_entropy_of_part<T, Target>{of, how, sums});
-  launch_teams<256>(queue, op, 1, sum_of_parts_then<store_cross_entropy<T, Target>>{{loss, of}, how.parts, sums});
+  launch_teams<256>(queue, op, 1,
+                    sum_of_parts_then<store_cross_entropy<T, Target>>{{loss, of_batch.first != 0, of}, how.parts, sums});
 }
 
 } // namespace cairn::detail
 
 namespace cairn::ops {
 
-template <std::floating_point T, std::integral Target>
+template <detail::floating_element T, std::integral Target>
 void softmax_cross_entropy(cuda::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
                            const Target* targets) {
   detail::run_cross_entropy(queue, loss, logits.rows,
                             detail::cross_entropy_on_gpu<T, Target>{logits.data, output_gradient, targets, logits.columns, false,
-                                                                    0, false, 0, nullptr, 0, 0, nullptr});
+                                                                    0, false, 0, nullptr, 0, 0, nullptr, nullptr},
+                            strip_of_rows{0, logits.rows});
 }
 
-template <std::floating_point T, std::integral Target>
+template <detail::floating_element T, std::integral Target>
 void softmax_cross_entropy(cuda::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
-                           const Target* targets, const std::type_identity_t<cross_entropy_options<T>>& options) {
+                           const Target* targets, const std::type_identity_t<cross_entropy_options<T>>& options,
+                           const strip_of_rows& of_batch) {
   const bool ignores = options.ignore_index != options.ignores_nothing;
   detail::run_cross_entropy(queue, loss, logits.rows,
                             detail::cross_entropy_on_gpu<T, Target>{logits.data, output_gradient, targets, logits.columns, false,
                                                                     options.ignore_index, ignores, options.label_smoothing,
-                                                                    options.class_weights, 0, 0, nullptr});
+                                                                    options.class_weights, 0, 0, nullptr, options.gradient_scale},
+                            of_batch);
+}
+
+template <detail::floating_element T, std::integral Target>
+void softmax_cross_entropy(cuda::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
+                           const Target* targets, const std::type_identity_t<cross_entropy_options<T>>& options) {
+  softmax_cross_entropy(queue, loss, output_gradient, logits, targets, options, strip_of_rows{0, logits.rows});
 }
 
 } // namespace cairn::ops
@@ -4925,5 +6334,5 @@ void download(cuda::queue& queue, std::size_t count, T* to, const T* from) {
 
 // cairn/ops/cuda.cuh
 
-// Every op on a GPU, for float and double. Include this to compile a network for a GPU (cairn_cuda.cuh does): layers, losses and
-// optimizers find the ops by the type of their queue and do not depend on a device.
+// Every op on a GPU, for float and double, and those of layers and losses for 16 bits. Include this to compile a network for a
+// GPU (cairn_cuda.cuh does): layers, losses and optimizers find the ops by the type of their queue and do not depend on a device.

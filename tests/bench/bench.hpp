@@ -28,6 +28,7 @@ struct request {
   std::size_t hl_size = 10;
   double bucket_mb = 25;
   std::string communicator = "threads";
+  std::string type = "float"; // of the network's elements
   // For `predict`: figures that were measured before.
   double step_ms = 20;
   double update_ms = 0;
@@ -61,18 +62,19 @@ inline void print(const request& asked, const figures& f) {
   const double step = median(f.milliseconds);
   const double least = *std::min_element(f.milliseconds.begin(), f.milliseconds.end());
   const double gradients = f.fused ? 0 : static_cast<double>(f.parameters) * 4 / 0x1p20;
-  std::printf(
-      "{\"peer\": \"cairn\", \"workload\": \"%s\", \"mode\": \"%s\", \"communicator\": \"%s\", \"threads\": %zu, \"world\": %zu, "
-      "\"batch\": %zu, "
-      "\"depth\": %zu, \"num_hl\": %zu, \"hl_size\": %zu, \"parameters\": %zu, \"step_ms\": %.5f, "
-      "\"step_ms_min\": %.5f, \"step_mib\": %.3f, \"gradients_mib\": %.3f, \"activations_mib\": %.3f, "
-      "\"scratch_mib\": %zu, \"flops\": %.0f, \"gflops\": %.2f, \"bucket_mb\": %g, \"exposed_ms\": %.4f, "
-      "\"predicted_ms\": %.4f, "
-      "\"first_loss\": %.6g, \"last_loss\": %.6g}\n",
-      asked.workload.c_str(), f.mode.c_str(), asked.communicator.c_str(), asked.threads, asked.world, f.batch, f.depth,
-      asked.num_hl, asked.hl_size, f.parameters, step, least, gradients + static_cast<double>(f.arena) / 0x1p20, gradients,
-      static_cast<double>(f.arena) / 0x1p20, asked.threads * asked.world * (cairn::cpu::queue::scratch_bytes >> 20), f.flops,
-      f.flops / step / 1e6, asked.bucket_mb, median(f.exposed), f.predicted, f.first_loss, f.last_loss);
+  std::printf("{\"peer\": \"cairn\", \"workload\": \"%s\", \"mode\": \"%s\", \"type\": \"%s\", \"communicator\": \"%s\", "
+              "\"threads\": %zu, \"world\": %zu, "
+              "\"batch\": %zu, "
+              "\"depth\": %zu, \"num_hl\": %zu, \"hl_size\": %zu, \"parameters\": %zu, \"step_ms\": %.5f, "
+              "\"step_ms_min\": %.5f, \"step_mib\": %.3f, \"gradients_mib\": %.3f, \"activations_mib\": %.3f, "
+              "\"scratch_mib\": %zu, \"flops\": %.0f, \"gflops\": %.2f, \"bucket_mb\": %g, \"exposed_ms\": %.4f, "
+              "\"predicted_ms\": %.4f, "
+              "\"first_loss\": %.6g, \"last_loss\": %.6g}\n",
+              asked.workload.c_str(), f.mode.c_str(), asked.type.c_str(), asked.communicator.c_str(), asked.threads, asked.world,
+              f.batch, f.depth, asked.num_hl, asked.hl_size, f.parameters, step, least,
+              gradients + static_cast<double>(f.arena) / 0x1p20, gradients, static_cast<double>(f.arena) / 0x1p20,
+              asked.threads * asked.world * (cairn::cpu::queue::scratch_bytes >> 20), f.flops, f.flops / step / 1e6,
+              asked.bucket_mb, median(f.exposed), f.predicted, f.first_loss, f.last_loss);
   std::fflush(stdout);
 }
 
@@ -97,9 +99,8 @@ struct samples {
 };
 
 // Runs warm-up and steps on one trainer; `after` is called after the warm-up and after each step.
-template <class Loss, class Trainer, class After>
-void run_steps(const request& asked, Trainer& train, std::size_t rows, std::uint64_t seed, figures& out, After after) {
-  const samples<Loss, Trainer> batch(rows, seed);
+template <class Trainer, class Batch, class After>
+void run_steps_on(const request& asked, Trainer& train, const Batch& batch, figures& out, After after) {
   out.first_loss = train.step(batch.inputs, batch.targets);
   for (std::size_t i = 0; i < asked.warmup; ++i) train.step(batch.inputs, batch.targets);
   after();
@@ -112,10 +113,14 @@ void run_steps(const request& asked, Trainer& train, std::size_t rows, std::uint
     after();
   }
 }
+template <class Loss, class Trainer, class After>
+void run_steps(const request& asked, Trainer& train, std::size_t rows, std::uint64_t seed, figures& out, After after) {
+  run_steps_on(asked, train, samples<Loss, Trainer>(rows, seed), out, after);
+}
 
-template <class Model, std::size_t Batch>
+template <class Model, std::size_t Batch, class T = float>
 figures describe_step(const char* mode, std::size_t depth) {
-  using plan = cairn::blueprint_of<Model, Batch>;
+  using plan = cairn::blueprint_of<Model, Batch, T>;
   figures out;
   out.mode = mode;
   out.batch = Batch;
@@ -128,13 +133,13 @@ figures describe_step(const char* mode, std::size_t depth) {
 }
 
 // Measures the steps of one process; `prepare` may change the trainer's parameters first.
-template <class Model, class Loss, std::size_t Batch, class Prepare>
+template <class Model, class Loss, std::size_t Batch, class T = float, class Prepare>
 void measure(const request& asked, const char* mode, std::size_t depth, cairn::SGD optimizer, Prepare prepare,
              double predicted = 0) {
   using namespace cairn;
-  figures out = describe_step<Model, Batch>(mode, depth);
+  figures out = describe_step<Model, Batch, T>(mode, depth);
   out.predicted = predicted;
-  trainer<Model, Loss, SGD, batch<Batch>> train{optimizer, {.threads = asked.threads}};
+  trainer<Model, Loss, SGD, batch<Batch>, T> train{optimizer, {.threads = asked.threads}};
   prepare(train);
   run_steps<Loss>(asked, train, Batch, 1, out, [] {});
   print(asked, out);
@@ -152,6 +157,7 @@ bool bench_ddp_mpi(const request&);
 bool bench_ping(const request&);
 bool bench_ping_mpi(const request&);
 bool bench_predict(const request&);
+bool bench_precision(const request&);
 bool bench_machine(const request&);
 bool bench_products(const request&);
 bool bench_convolutions(const request&);

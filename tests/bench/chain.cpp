@@ -1,24 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include <string>
 
-#include <cairn/layer/gelu.hpp>
-#include <cairn/layer/layer_norm.hpp>
-#include <cairn/layer/linear.hpp>
-#include <cairn/layer/relu.hpp>
 #include <cairn/plan/solve/budget.hpp>
-#include <cairn/train/losses/cross_entropy_loss.hpp>
 
-#include "bench.hpp"
+#include "networks.hpp"
 
 using namespace cairn;
 
 namespace {
 
-template <std::size_t Depth>
-using chain_net = Sequential<Repeat<Depth, Residual<Linear<256, 256>, ReLU, Linear<256, 256>>>, Linear<256, 10>>;
-
 // The most bytes that a step needs beyond parameters, optimizer state and batch. PyTorch needs 202 MiB, and 67 MiB in segments.
-using deep = chain_net<100>;
+using deep = chain::net<100>;
 static_assert(peak_activation_bytes<fused_update<deep>, 1024> <= 204_MiB);
 static_assert(peak_activation_bytes<fused_update<checkpoint<sqrt_n, deep>>, 1024> <= 34_MiB);
 
@@ -28,20 +20,14 @@ using flat = Sequential<Repeat<30, Sequential<Linear<256, 256>, LayerNorm<256>, 
 template <class Model, std::size_t Depth>
 bool run(const request& asked, const char* mode) {
   if (asked.depth != Depth || asked.mode != mode) return false;
-  // The second product of each block starts small, so that the sum of many stays near the input.
-  const auto prepare = [](auto& train) {
-    train.for_each([](const auto& p) {
-      if (p.name.ends_with(".2.weight"))
-        for (float& w : p.numbers) w /= static_cast<float>(Depth);
-    });
-  };
-  measure<Model, CrossEntropyLoss, 1024>(asked, mode, Depth, {.learning_rate = 1e-3, .momentum = 0.9}, prepare);
+  const auto prepare = [](auto& train) { chain::shrink<Depth>(train); };
+  measure<Model, CrossEntropyLoss, chain::rows>(asked, mode, Depth, chain::optimizer, prepare);
   return true;
 }
 
 template <std::size_t Depth>
 bool regular(const request& asked) {
-  using net = chain_net<Depth>;
+  using net = chain::net<Depth>;
   using rooted = checkpoint<sqrt_n, net>;
   return run<net, Depth>(asked, "naive") || run<rooted, Depth>(asked, "sqrt") || run<fused_update<net>, Depth>(asked, "fused") ||
          run<fused_update<rooted>, Depth>(asked, "fused_sqrt");

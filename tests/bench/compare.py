@@ -32,6 +32,7 @@ import time
 import densenet
 import gpt
 import kernels
+import precision
 import ranks
 
 # The first of the sections of RESULTS.md that other programs made; they come last.
@@ -175,7 +176,7 @@ def main():
     p.add_argument("--rounds", type=int, default=5)
     p.add_argument("--out", default="tests/bench/RESULTS.md")
     p.add_argument("--only", default="", help="regular expression for the workloads' names")
-    p.add_argument("--part", choices=["all", "ranks", "densenet", "gpt", *kernels.KINDS], default="all", help="what is measured and written")
+    p.add_argument("--part", choices=["all", "ranks", "densenet", "gpt", "precision", *kernels.KINDS], default="all", help="what is measured and written")
     p.add_argument("--tries", type=int, default=1, help="most times that a disturbed run is made")
     p.add_argument("--wait", type=float, default=0, help="seconds to wait for a quiet moment before a run")
     p.add_argument("--mpirun", default="mpirun --oversubscribe --bind-to none", help="what starts the ranks of mpi; empty: none")
@@ -214,6 +215,11 @@ def main():
     if a.part == "gpt":
         section = gpt.section(tools, gpt.measure(tools, a.bench, peer, a.rounds, say))
         write(a.out, with_section(open(a.out).read(), gpt.HEADING, section))
+        print("\n" + section)
+        return
+    if a.part == "precision":
+        section = precision.section(tools, precision.measure(tools, a.bench, [peer[0]] if peer else None, a.rounds, say))
+        write(a.out, with_section(open(a.out).read(), precision.HEADING, section))
         print("\n" + section)
         return
     programs = dict(item.split("=", 1) for item in a.program)

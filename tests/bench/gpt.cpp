@@ -4,70 +4,32 @@
 #include <vector>
 
 #include <cairn/comm/threads/threads.hpp>
-#include <cairn/layer/embedding.hpp>
-#include <cairn/layer/gelu.hpp>
-#include <cairn/layer/inputs.hpp>
-#include <cairn/layer/learned_positions.hpp>
 #include <cairn/net/fused_update.hpp>
-#include <cairn/net/repeat.hpp>
-#include <cairn/net/transformer_encoder_layer.hpp>
 #include <cairn/plan/solve/budget.hpp>
 #include <cairn/train/ddp.hpp>
-#include <cairn/train/losses/cross_entropy_loss.hpp>
 #include <cairn/train/measured_costs.hpp>
-#include <cairn/train/optimizers/adamw.hpp>
 #include <cairn/train/predicted_step.hpp>
 
-#include "bench.hpp"
+#include "networks.hpp"
 
 using namespace cairn;
 
 namespace {
 
-// nanoGPT's network for a CPU, as in examples/gpt, with a head of its own.
-constexpr std::size_t rows = 12, tokens = 64, width = 128, vocabulary = 65;
-using layer = TransformerEncoderLayer<width, 4, 4 * width, GELU, attention::norm_first, attention::causal>;
-using gpt = Sequential<Inputs<integers<tokens>>, Embedding<vocabulary, width>, LearnedPositions<tokens, width>, Repeat<4, layer>,
-                       LayerNorm<width>, Linear<width, vocabulary, false>>;
-constexpr AdamW optimizer{.learning_rate = 1e-3, .weight_decay = 0.1};
-
-struct texts {
-  std::vector<std::int32_t> inputs, targets;
-  explicit texts(std::uint64_t seed) {
-    for (std::size_t i = 0; i < rows * tokens + 1; ++i)
-      inputs.push_back(static_cast<std::int32_t>(ops::random_bits({.seed = seed}, i) % vocabulary));
-    targets.assign(inputs.begin() + 1, inputs.end());
-    inputs.pop_back();
-  }
-};
-
-template <class Trainer, class After>
-void run_steps_on(const request& asked, Trainer& train, std::uint64_t seed, figures& out, After after) {
-  const texts given(seed);
-  out.first_loss = train.step(given.inputs, given.targets);
-  for (std::size_t i = 0; i < asked.warmup; ++i) train.step(given.inputs, given.targets);
-  after();
-  for (std::size_t i = 0; i < asked.steps; ++i) {
-    const auto start = std::chrono::steady_clock::now();
-    out.last_loss = train.step(given.inputs, given.targets);
-    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
-    out.milliseconds.push_back(took.count());
-    after();
-  }
-}
+using net = gpt::net;
 
 // `Stored` is the model without its policy: the measured costs of its stages predict the time of any policy.
 template <class Model, class Stored = Model>
 bool run(const request& asked, const char* mode) {
   if (asked.mode != mode || asked.world != 1) return false;
-  figures out = describe_step<Model, rows>(mode, 4);
-  if constexpr (!blueprint_of<Model, rows>::fused) {
-    const auto costs = plan::measured_costs<Stored, rows>({.threads = asked.threads});
-    const auto times = plan::op_times<Model, batch<rows>>::of_stages(costs);
+  figures out = describe_step<Model, gpt::rows>(mode, 4);
+  if constexpr (!blueprint_of<Model, gpt::rows>::fused) {
+    const auto costs = plan::measured_costs<Stored, gpt::rows>({.threads = asked.threads});
+    const auto times = plan::op_times<Model, batch<gpt::rows>>::of_stages(costs);
     for (const double seconds : times.ops()) out.predicted += 1e3 * seconds;
   }
-  trainer<Model, CrossEntropyLoss, AdamW, batch<rows>> train{optimizer, {.threads = asked.threads}};
-  run_steps_on(asked, train, 1, out, [] {});
+  trainer<Model, CrossEntropyLoss, AdamW, batch<gpt::rows>> train{gpt::optimizer, {.threads = asked.threads}};
+  gpt::run_steps(asked, train, 1, out, [] {});
   print(asked, out);
   return true;
 }
@@ -75,11 +37,11 @@ bool run(const request& asked, const char* mode) {
 // Ranks of threads, one thread each; the steps of rank 0 are timed. All begin a step together, as its end waits for all.
 bool run_ranks(const request& asked) {
   if (asked.mode != "naive" || asked.world == 1 || asked.communicator != "threads") return false;
-  figures out = describe_step<gpt, rows>("naive", 4);
+  figures out = describe_step<net, gpt::rows>("naive", 4);
   threads(static_cast<int>(asked.world)).run([&](threads::rank& rank) {
-    trainer<ddp<gpt, threads::rank>, CrossEntropyLoss, AdamW, batch<rows>> train{rank, optimizer, {.threads = 1}};
+    trainer<ddp<net, threads::rank>, CrossEntropyLoss, AdamW, batch<gpt::rows>> train{rank, gpt::optimizer, {.threads = 1}};
     figures own = out;
-    run_steps_on(asked, train, static_cast<std::uint64_t>(rank.rank()), own, [] {});
+    gpt::run_steps(asked, train, static_cast<std::uint64_t>(rank.rank()), own, [] {});
     if (rank.rank() == 0) out = own;
   });
   print(asked, out);
@@ -125,8 +87,8 @@ bool run_attention(const request& asked, const char* mode) {
 } // namespace
 
 bool bench_gpt(const request& asked) {
-  return run<gpt>(asked, "naive") || run<checkpoint<budget<8_MiB>, gpt>, gpt>(asked, "budget_8") ||
-         run<fused_update<checkpoint<budget<10_MiB>, gpt>>>(asked, "fused_10") || run_ranks(asked) ||
+  return run<net>(asked, "naive") || run<checkpoint<budget<8_MiB>, net>, net>(asked, "budget_8") ||
+         run<fused_update<checkpoint<budget<10_MiB>, net>>>(asked, "fused_10") || run_ranks(asked) ||
          run_attention<12, 64, 4, 32>(asked, "attention_64") || run_attention<2, 256, 12, 64>(asked, "attention_256") ||
          run_attention<1, 1024, 12, 64>(asked, "attention_1024");
 }

@@ -105,7 +105,8 @@ def attention_of_torch(torch, mode):
     return call
 
 
-def network_of_torch(torch, mode):
+def loss_of_torch(torch, mode):
+    """A function that returns the loss of one batch, and the optimizer."""
     from torch import nn
     from torch.utils.checkpoint import checkpoint
 
@@ -138,10 +139,15 @@ def network_of_torch(torch, mode):
     network = Network()
     tokens, targets = torch.randint(65, (12, 64)), torch.randint(65, (12 * 64,))
     optimizer = torch.optim.AdamW(network.parameters(), lr=1e-3, weight_decay=0.1)
+    return lambda: nn.functional.cross_entropy(network(tokens), targets), optimizer
+
+
+def step_of_torch(torch, mode):
+    loss, optimizer = loss_of_torch(torch, mode)
 
     def step():
         optimizer.zero_grad(set_to_none=True)
-        nn.functional.cross_entropy(network(tokens), targets).backward()
+        loss().backward()
         optimizer.step()
 
     return step
@@ -152,7 +158,7 @@ def main():
     mode, threads, steps, warmup = sys.argv[1], *(int(word) for word in sys.argv[2:5])
     torch.set_num_threads(threads)
     torch.manual_seed(0)
-    step = attention_of_torch(torch, mode) if mode.startswith("attention") else network_of_torch(torch, mode)
+    step = attention_of_torch(torch, mode) if mode.startswith("attention") else step_of_torch(torch, mode)
     took = []
     for _ in range(warmup + steps):
         start = time.perf_counter()

@@ -28,6 +28,7 @@ int usage(const char* fault) {
       "  ping --world N                           sums of few and of many bytes\n"
       "  predict --world N --mode M --bucket-mb N --step-ms N --update-ms N --latency-us N --gbytes N --taken N\n"
       "  ddp and ping: --communicator threads, or --communicator mpi under mpirun -np N\n"
+      "  mlp, chain of 100, gpt: --type float|bfloat16|float16\n"
       "  and with all: --threads N --steps N --warmup N\n",
       fault);
   return 2;
@@ -57,6 +58,7 @@ int main(int count, char** words) {
       else if (word == "--hl-size") asked.hl_size = std::stoul(value);
       else if (word == "--bucket-mb") asked.bucket_mb = std::stod(value);
       else if (word == "--communicator") asked.communicator = value;
+      else if (word == "--type") asked.type = value;
       else if (word == "--step-ms") asked.step_ms = std::stod(value);
       else if (word == "--update-ms") asked.update_ms = std::stod(value);
       else if (word == "--latency-us") asked.latency_us = std::stod(value);
@@ -65,6 +67,7 @@ int main(int count, char** words) {
       else return usage((word + " is no option").c_str());
     }
     bool known = false;
+    if (asked.type != "float") return bench_precision(asked) ? 0 : usage("this workload is not compiled in for this type");
     if (asked.workload == "ffnet") known = bench_ffnet(asked);
     if (asked.workload == "mlp") known = bench_mlp(asked);
     if (asked.workload == "chain") known = bench_chain(asked);

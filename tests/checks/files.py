@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Sources begin with the SPDX line; headers have #pragma once and are neither long nor wide; no file has a vague name or a path
-of one machine."""
+of one machine; Python compiles."""
+import ast
 import re
 
 from house import SMALL_HOUSE, SPDX, run
@@ -37,6 +38,11 @@ def faults(root, _options=None):
         first = next((line for line in lines if not line.startswith("#!")), "")
         if source and "SPDX-License-Identifier: MIT" not in first:
             found.append(f"{name}: the first line is not the SPDX line")
+        if path.suffix == ".py":
+            try:
+                ast.parse("\n".join(lines), name)
+            except SyntaxError as error:
+                found.append(f"{name}:{error.lineno}: {error.msg}")
         if path.suffix in (".hpp", ".cuh"):
             layer = name.startswith("include/cairn/layer/") and path.name != "layer.hpp" and "gradient_check/" not in name
             limit = LONGEST_LAYER if layer else LONGEST
@@ -63,5 +69,6 @@ if __name__ == "__main__":
         ({"include/cairn/core/size.cuh": header + "\n" * 400}, r"size.cuh: 40\d lines, at most 400"),
         ({"include/cairn/core/size.cuh": SPDX}, r"size.cuh: no #pragma once"),
         ({"tests/core/size.cu": "int n;\n"}, r"size.cu: the first line"),
+        ({"tests/core/size.py": "# SPDX-License-Identifier: MIT\nfor n in (1, 2):\n    3):\n"}, r"size.py:3: unmatched"),
         ({"tests/core/size.cpp": SPDX + f"// {slash}home{slash}ann{slash}data\n"}, r"size.cpp:2: a path"),
     ])

@@ -53,6 +53,7 @@ inline constexpr bound_of_op bounds[] = {
     {"bce_with_logits", 1e-6, 1e-15},
     // products: in float, with as many terms as the tests have
     {"matmul", 2e-5, 1e-13},
+    {"attention", 1e-5, 2e-14},
     {"conv2d", 1e-5, 1e-14},
     {"conv2d of many pixels", 1e-5, 3e-14}, // weight gradients are sums over hundreds of them
     {"channel_statistics", 1e-6, 5e-15},
@@ -63,6 +64,7 @@ inline constexpr bound_of_op bounds[] = {
     {"steps of words", 1e-6, 1e-14},
     {"steps of cells", 3e-6, 1e-14},
     {"steps of choices", 3e-6, 3e-14},
+    {"steps of transformers", 5e-6, 1e-13},
     {"max_pool2d", 5e-7, 1e-15},
     {"avg_pool2d", 5e-7, 1e-15},
     // single numbers: in double for every element type

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How often a step on a GPU calls the runtime, for ten networks: each call costs the host microseconds. They run on the fake runtime,
+// How often a step on a GPU calls the runtime, for eleven networks: each call costs the host microseconds. They run on the fake runtime,
 // and step_counts.txt is what they must find. With the environment variable CAIRN_WRITE the test writes that file anew.
 #include <cstddef>
 #include <cstdint>
@@ -47,6 +47,10 @@ using Groups = Sequential<Input<8, 8, 4>, Conv2d<4, 8, 3, padding<1>>, GroupNorm
                           Conv2d<8, 16, 3, padding<1>>, GroupNorm<4, 16>, Tanh, Flatten, Linear<256, 10>>;
 using Words =
     Sequential<Inputs<integers<6>>, Embedding<20, 8>, Residual<LayerNorm<8>, Linear<8, 8>, Sigmoid>, Flatten, Linear<48, 10>>;
+using Table = Embedding<20, 8>;
+using Gpt = Sequential<Inputs<integers<6>>, Table, LearnedPositions<6, 8>,
+                       Repeat<2, TransformerEncoderLayer<8, 2, 32, attention::norm_first, GELU, attention::causal>>, LayerNorm<8>,
+                       Tied<Linear<8, 20, false>, Table>>;
 
 struct counts {
   std::size_t launches = 0, products = 0, copies = 0, ordered = 0, waits = 0;
@@ -61,14 +65,16 @@ constexpr std::size_t rows = 4;
 
 // With inputs of this type.
 template <class Model, class Input = float, class Optimizer>
-std::string line_of(const std::string& name, const Optimizer& optimizer, double max_norm = 0) {
+std::string line_of(const std::string& name, const Optimizer& optimizer, double max_norm = 0,
+                    const detail::loss_scaling& scale = {}) {
   using type = trainer<Model, CrossEntropyLoss, Optimizer, batch<rows>, float, cuda>;
   fake::reset();
-  typename type::options given{.seed = 5};
+  typename type::options given{.seed = 5, .loss_scale = scale};
   if (max_norm > 0) given.clip.max_norm = max_norm;
   type t{optimizer, given};
   const std::vector<Input> x(rows * type::input_shape.size(), Input{1});
-  const std::vector<int> y{0, 1, 2, 3};
+  std::vector<int> y(rows * CrossEntropyLoss::targets_per_sample(type::output_shape));
+  for (std::size_t i = 0; i < y.size(); ++i) y[i] = static_cast<int>(i % 4);
   for (int step = 0; step < 3; ++step) t.step(x, y);
   const counts before = counted();
   constexpr std::size_t steps = 4;
@@ -98,15 +104,18 @@ std::string found() {
   all += line_of<DenseNet>("dense blocks, SGD", sgd);
   all += line_of<Vgg>("convolutions and max pools, Adam", Adam{});
   all += line_of<Norms>("layer norms, AdamW, clipped", AdamW{}, 1.0);
+  all += line_of<Norms>("layer norms, AdamW, scaled", AdamW{}, 0.0, dynamic_scale{});
+  all += line_of<Norms>("layer norms, AdamW, clipped, scaled", AdamW{}, 1.0, dynamic_scale{});
   all += line_of<checkpoint<recompute_all, Norms>>("layer norms, recompute_all, AdamW, clipped", AdamW{}, 1.0);
   all += line_of<Groups>("group norms, AdamW", AdamW{});
   all += line_of<Words, int>("embedding, AdamW", AdamW{});
+  all += line_of<Gpt, int>("GPT of 2 layers, AdamW, clipped", AdamW{}, 1.0);
   return all;
 }
 
 } // namespace
 
-TEST_CASE("cuda: a step launches, copies and waits as often as the table says, for ten networks") {
+TEST_CASE("cuda: a step launches, copies and waits as often as the table says, for eleven networks") {
   const std::filesystem::path table = std::filesystem::path(__FILE__).parent_path() / "step_counts.txt";
   const std::string now = found();
   if (std::getenv("CAIRN_WRITE") != nullptr) std::ofstream(table) << now;

@@ -46,7 +46,7 @@ struct loss_on {
   static constexpr bool trains = detail::missing_ops<Queue, T>() == 0 && detail::checked_loss<Loss, Queue, T>::steps == 5;
   template <class T>
   static bool compiled() {
-    using target = std::conditional_t<Loss::template takes<T, int>, int, T>;
+    using target = std::conditional_t<Loss::template takes<T, int>, int, accumulated<T>>;
     auto* const run = +[](const Loss& loss, cuda::queue& queue, const loss_call<T, target>& call) { loss.run(queue, call); };
     return run != nullptr;
   }
@@ -58,8 +58,9 @@ struct optimizer_on {
       detail::missing_ops<Queue, T>() == 0 && detail::checked_optimizer<Optimizer, Queue, accumulated<T>>::steps == 6;
   template <class T>
   static bool compiled() {
-    auto* const update =
-        +[](const Optimizer& optimizer, cuda::queue& queue, const update_call<T>& call) { optimizer.update(queue, call); };
+    auto* const update = +[](const Optimizer& optimizer, cuda::queue& queue, const update_call<accumulated<T>>& call) {
+      optimizer.update(queue, call);
+    };
     return update != nullptr;
   }
 };
@@ -76,6 +77,8 @@ public:
          On::template trains<cuda::queue, bfloat16>, On::template trains<cuda::queue, float16>});
     if constexpr (On::template trains<cuda::queue, float>) CHECK(On::template compiled<float>());
     if constexpr (On::template trains<cuda::queue, double>) CHECK(On::template compiled<double>());
+    if constexpr (On::template trains<cuda::queue, bfloat16>) CHECK(On::template compiled<bfloat16>());
+    if constexpr (On::template trains<cuda::queue, float16>) CHECK(On::template compiled<float16>());
   }
   std::string text() const {
     std::string all = "| | | `cpu`: float | double | bfloat16 | float16 | `cuda`: float | double | bfloat16 | float16 |\n"

@@ -27,7 +27,7 @@ TEST_CASE("instruction_set: what the system says of this processor, at most what
   std::set<std::string> flags;
   for (std::string word; words >> word;) flags.insert(word);
   instruction_set wanted = instruction_set::plain;
-  if (flags.contains("avx2") && flags.contains("fma")) wanted = instruction_set::avx2;
+  if (flags.contains("avx2") && flags.contains("fma") && flags.contains("f16c")) wanted = instruction_set::avx2;
   if (wanted == instruction_set::avx2 && flags.contains("avx512f") && flags.contains("avx512vl") && flags.contains("avx512dq") &&
       flags.contains("avx512bw"))
     wanted = instruction_set::avx512;

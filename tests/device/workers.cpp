@@ -44,6 +44,46 @@ TEST_CASE("workers: every part is done once, in each of many jobs") {
   }
 }
 
+TEST_CASE("workers: each thread begins with its own share, and helps with those of others") {
+  struct parts {
+    std::atomic<std::size_t> begun{0}, done{0};
+    std::vector<std::size_t> threads = std::vector<std::size_t>(6);
+
+    // Waits until a count is reached, for ten seconds at most.
+    static void wait(const std::atomic<std::size_t>& count, std::size_t wanted) {
+      const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+      while (count < wanted)
+        if (std::chrono::steady_clock::now() > end) throw std::runtime_error("a part was not taken");
+        else std::this_thread::yield();
+    }
+  };
+  cairn::detail::workers workers(2);
+  for (int job = 0; job < 20; ++job) {
+    parts all;
+    workers.run(
+        3,
+        [](void* self, std::size_t part, std::size_t thread) {
+          parts& mine = *static_cast<parts*>(self);
+          mine.threads[part] = thread;
+          ++mine.begun;
+          parts::wait(mine.begun, 3); // no thread can have two
+        },
+        &all);
+    for (std::size_t part = 0; part < 3; ++part) CHECK(all.threads[part] == part);
+
+    parts late;
+    workers.run(
+        6,
+        [](void* self, std::size_t part, std::size_t) {
+          parts& mine = *static_cast<parts*>(self);
+          if (part == 4) parts::wait(mine.done, 5); // so another thread takes part 5, or this one has it already
+          ++mine.done;
+        },
+        &late);
+    CHECK(late.done == 6);
+  }
+}
+
 TEST_CASE("workers: what a part wrote is seen when run is back, and after a pause too") {
   cairn::detail::workers workers(2);
   std::vector<int> written(16, 0); // no atomics: the end of a job must order these writes

@@ -2,6 +2,7 @@
 #include <cairn/device/cpu.hpp>
 #include <cairn/layer/checked_calls.hpp>
 #include <cairn/layer/linear.hpp>
+#include <cairn/ops/cpu.hpp>
 #include <doctest/doctest.h>
 
 namespace checked_calls_tests {

@@ -3,21 +3,29 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
+#include <cairn/core/tensor_types.hpp>
 #include <cairn/layer/gradient_check.hpp>
 #include <cairn/ops/cpu.hpp>
 #include <doctest/doctest.h>
 
+#include "alone.hpp"
 #include "given.hpp"
 
 namespace cross_attention_layer_tests {
 
 using namespace cairn;
+using attention::added_mask;
 using attention::causal;
 using attention::cross_core;
+using attention::dropout;
 using attention::key_heads;
+using attention::key_lengths;
 using attention::window;
+
+constexpr tensor mask = constant<3, 5>::value, length = integer_constant<>::value;
 
 static_assert(layer<cross_core<2>>);
 static_assert(cross_core<2>::accepts(given{{5, 4}, {7, 8}}) && !cross_core<2>::accepts(given{{5, 4}, {7, 4}}));
@@ -25,6 +33,11 @@ static_assert(!cross_core<2>::accepts(given{{5, 3}, {7, 6}}) && !cross_core<2>::
 static_assert(cross_core<4, key_heads<2>>::accepts(given{{5, 8}, {7, 8}}));
 static_assert(!cross_core<2>::accepts(given{{5, 4}, {131073, 8}}) && !cross_core<2>::accepts(given{{5, 4}, {8}}));
 static_assert(!cross_core<2>::accepts(given{{5, 4}, tensor{7, 8}.of(element::int32)}));
+static_assert(cross_core<2, key_lengths>::accepts(given({{3, 4}, {5, 8}}, {length})));
+static_assert(!cross_core<2, key_lengths>::accepts(given{{3, 4}, {5, 8}}));
+static_assert(cross_core<2, added_mask>::accepts(given({{3, 4}, {5, 8}}, {mask})));
+static_assert(cross_core<2, added_mask>::lacks_constant(given({{5, 4}, {3, 8}}, {mask})));
+static_assert(!cross_core<2, attention::stored_probabilities>::options_are_right);
 static_assert(cross_core<2>::outputs(given{{5, 4}, {7, 8}}) == tensor{5, 4});
 static_assert(cross_core<2>::tape(given{{5, 4}, {7, 8}}) == tensor_list{tensor{2, 5}.of(element::accumulated)});
 static_assert(cross_core<2>::workspace(given{{5, 4}, {7, 8}}, pass::backward).size() == 0);
@@ -90,6 +103,24 @@ TEST_CASE("cross_core: gradients, for more queries than keys and for fewer") {
   CHECK(fault<cross_core<2, causal, key_heads<1>>>({5, 4}, {3, 4}) == "");
   CHECK(fault<cross_core<1, nearby>>({6, 2}, {3, 4}) == "");      // the last query has no key
   CHECK(fault<cross_core<1, window<3>>>({35, 1}, {34, 2}) == ""); // more than a strip
+}
+
+TEST_CASE("cross_core: gradients with dropout, and with constants: the last that fit") {
+  CHECK(fault<cross_core<2, dropout<percent<40>>>>({3, 4}, {5, 8}) == "");
+  using masked = lent<cross_core<2, key_lengths, added_mask, dropout<percent<20>>>>;
+  CHECK(gradient_fault<masked>({{3, 4}, {5, 8}}, {mask, length}) == "");
+  CHECK(gradient_fault<masked>({{3, 4}, {5, 8}}, {batch_constant<2, 3, 5>::value, length}) == "");
+}
+
+TEST_CASE("cross_core: the lengths of its memory are the network's last, as those of the other sequence may be the first") {
+  const auto output = [](std::int32_t first, std::int32_t last) {
+    alone<cross_core<1, key_lengths>, double> own({{2, 1}, {3, 2}}, 1, {length, length});
+    own.constants.view().integers(0)[0] = first;
+    own.constants.view().integers(1)[0] = last;
+    return own.forward(own.some_inputs()).values();
+  };
+  CHECK(output(1, 3) == output(2, 3));
+  CHECK(output(1, 3) != output(1, 2));
 }
 
 TEST_CASE("cross_core: one of the two has no gradient, and one gradient alone is refused") {

@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <vector>
 
+#include <cairn/core/bfloat16.hpp>
 #include <cairn/layer/dropout.hpp>
 #include <cairn/layer/gelu.hpp>
 #include <cairn/layer/inputs.hpp>
@@ -48,6 +49,27 @@ TEST_CASE("what the compiler solves is never better than the curve, and at most 
   const auto found = static_cast<double>(flops(solved::whole, solved::training.ops()));
   CHECK(found >= best);
   CHECK(found <= 1.03 * best);
+}
+
+// Every value of this network has a multiple of 64 bytes in both types.
+TEST_CASE("16-bit elements: half of the bytes at each point of the curve, and a budget stores twice as much") {
+  using Even = Sequential<Linear<64, 64>, ReLU, Repeat<6, Residual<Linear<64, 64>, ReLU>>, Linear<64, 32>>;
+  const memory_curve<Even, 32> wide;
+  const memory_curve<Even, 32, bfloat16> own;
+  REQUIRE(own.size() == wide.size());
+  for (std::size_t i = 0; i < wide.size(); ++i) {
+    CHECK(2 * own[i].bytes == wide[i].bytes);
+    CHECK(own[i].cost == wide[i].cost);
+  }
+  using stored = blueprint_of<Even, 32>;
+  constexpr std::size_t bytes = stored::trained::memory.arena * 6 / 10;
+  using Model = checkpoint<budget<bytes>, Even>;
+  using wide_plan = blueprint_of<Model, 32>;
+  using own_plan = blueprint_of<Model, 32, bfloat16>;
+  static_assert(wide_plan::trained::memory.arena <= bytes && own_plan::trained::memory.arena <= bytes);
+  constexpr auto least = flops(stored::whole, stored::training.ops());
+  static_assert(flops(own_plan::whole, own_plan::training.ops()) == least);
+  static_assert(flops(wide_plan::whole, wide_plan::training.ops()) > least);
 }
 
 TEST_CASE("costs that are given decide: what is dear is not made again") {

@@ -80,7 +80,7 @@ TEST_CASE("TransformerDecoderLayer: it takes one place in names, with torch's na
   CHECK(names_of<Sequential<Both, Last>>() == joined({self, norm("1"), other, norm("2"), linears, norm("3")}));
 }
 
-TEST_CASE("TransformerDecoderLayer: its options are the encoder's") {
+TEST_CASE("TransformerDecoderLayer: its options are the encoder's, and masks of the memory") {
   using detail::made_of;
   using a = made_of<TransformerDecoderLayer<8, 2, 12, GELU, norm_first, causal>>;
   using b = made_of<TransformerDecoderLayer<8, 2, 12, causal, GELU, norm_first>>;
@@ -88,6 +88,13 @@ TEST_CASE("TransformerDecoderLayer: its options are the encoder's") {
   static_assert(!std::is_same_v<a::parts, made_of<TransformerDecoderLayer<8, 2, 12, GELU, norm_first>>::parts>);
   static_assert(made_of<Last>::looks_up::options::key_heads == 2); // of both attentions, and the mask of the first only
   static_assert(made_of<First>::looks_up::options::band.after == ops::most_keys);
+  using memory = attention::memory<attention::key_lengths, attention::window<3>>;
+  using c = made_of<TransformerDecoderLayer<8, 2, 12, memory, causal, attention::dropout<percent<10>>>>;
+  static_assert(c::is_right && c::attends::options::drops && !c::attends::options::has_lengths);
+  static_assert(c::looks_up::options::drops && c::looks_up::options::has_lengths && c::looks_up::options::band.before == 2);
+  static_assert(!made_of<TransformerDecoderLayer<8, 2, 12, memory, attention::memory<>>>::is_right);
+  static_assert(!made_of<TransformerDecoderLayer<8, 2, 12, attention::memory<attention::stored_probabilities>>>::is_right);
+  static_assert(!made_of<TransformerEncoderLayer<8, 2, 12, memory>>::is_right);
   static_assert(!made_of<TransformerDecoderLayer<8, 2, 12, GELU, ReLU>>::is_right);
   static_assert(!made_of<TransformerDecoderLayer<8, 3, 12>>::is_right && !made_of<TransformerDecoderLayer<8, 2, 0>>::is_right);
 }

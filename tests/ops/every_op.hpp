@@ -10,6 +10,7 @@
 #include <cairn/ops/batch_norm/batch_norm.hpp>
 #include <cairn/ops/bce_with_logits/bce_with_logits.hpp>
 #include <cairn/ops/channel_statistics/channel_statistics.hpp>
+#include <cairn/ops/check_gradients/check_gradients.hpp>
 #include <cairn/ops/conv2d/conv2d.hpp>
 #include <cairn/ops/dropout/dropout.hpp>
 #include <cairn/ops/embedding/embedding.hpp>
@@ -38,7 +39,7 @@ concept has_every_op =
     cairn::detail::normalized_product_runs_on<Queue, T> && cairn::detail::normalized_conv2d_runs_on<Queue, T> &&
     cairn::detail::rms_norm_runs_on<Queue, T> && cairn::detail::softmax_runs_on<Queue, T> &&
     cairn::detail::softmax_cross_entropy_runs_on<Queue, T, std::int32_t> && cairn::detail::soft_cross_entropy_runs_on<Queue, T> &&
-    cairn::detail::bce_with_logits_runs_on<Queue, T> && cairn::detail::sgd_runs_on<Queue, cairn::accumulated<T>> &&
-    cairn::detail::adam_runs_on<Queue, cairn::accumulated<T>>;
+    cairn::detail::checks_gradients<Queue> && cairn::detail::bce_with_logits_runs_on<Queue, T> &&
+    cairn::detail::sgd_runs_on<Queue, cairn::accumulated<T>> && cairn::detail::adam_runs_on<Queue, cairn::accumulated<T>>;
 
 } // namespace testing

@@ -791,6 +791,15 @@ def cross_attention():
     both("cross_attention_causal", nn.MultiheadAttention(8, 4, batch_first=True), 6, 4, attn_mask=hidden)
     both("decoder", decoder(), 5, 7)
     both("decoder_norm_first", decoder(norm_first=True, activation="gelu"), 6, 4, tgt_mask=causal, tgt_is_causal=True)
+    # Lengths of the memories of both samples, and a matrix for each head, the same for both.
+    padding = torch.arange(7) >= torch.tensor([[4], [7]])
+    added = random(2, 5, 7)
+    write("cross_attention_masked/added", added)
+    both("cross_attention_masked", nn.MultiheadAttention(8, 2, batch_first=True), 5, 7, key_padding_mask=padding,
+         attn_mask=added.repeat(2, 1, 1))
+    both("decoder_lengths", decoder(), 5, 7, memory_key_padding_mask=padding)
+
+
 class Masked(nn.Module):
     """Attention of rows of queries, keys and values with a mask of floats or a number of keys for each sample."""
 
@@ -819,6 +828,8 @@ def masks():
     write("attention_added_of_heads/mask", of_heads)
     layer("attention_lengths", Masked(2, lengths=lengths), 3, 9, 12)
     write("attention_lengths/lengths", lengths)
+
+
 def loss_scaling():
     """200 steps with GradScaler, in float. Huge inputs make the gradients of some steps overflow."""
     torch.manual_seed(29)
@@ -849,6 +860,8 @@ def loss_scaling():
     write("loss_scale/norms", torch.stack(norms))  # -1: not finite
     write("loss_scale/last_weight", module.weight)
     write("loss_scale/last_bias", module.bias)
+
+
 def language_models():
     """The logits of the models whose weights are in gpt2_model.safetensors and bert_model.safetensors."""
     for name, model, inputs in transformer_models.models():
@@ -864,11 +877,8 @@ def main():
     torch.manual_seed(20)
     for part in (layers, losses, optimizers, schedules, clipping, several, batch_norm, embedding, more_losses, tied, generator,
                  weights, images, image_network, dense_block, residual_network, densenet, flattened, weighted_losses,
-                 averages, attention, transformer, positions, activations, rows, recurrent, sums, cross_attention):
-                 averages, attention, transformer, positions, activations, rows, recurrent, sums, masks):
-                 averages, attention, transformer, positions, activations, rows, recurrent, sums,
-                 loss_scaling):
-                 averages, attention, transformer, positions, activations, rows, recurrent, sums, language_models):
+                 averages, attention, transformer, positions, activations, rows, recurrent, sums, cross_attention, masks,
+                 loss_scaling, language_models):
         part()
     with open(arguments.output, "w", encoding="ascii") as file:
         file.write(f"# Written by make.py with PyTorch {torch.__version__.split('+')[0]}; not to be edited.\n")

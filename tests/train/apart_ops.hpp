@@ -10,6 +10,7 @@
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/cpu.hpp>
 #include <cairn/ops/ops.hpp>
+#include <cairn/train/step/judges.hpp>
 
 #include "../ops/every_op.hpp"
 #include "apart.hpp"
@@ -41,17 +42,31 @@ cairn::ops::epilogue<T> at(cairn::ops::epilogue<T> e) {
 template <class T>
 cairn::ops::cross_entropy_options<T> at(cairn::ops::cross_entropy_options<T> o) {
   o.class_weights = at(o.class_weights);
+  o.gradient_scale = at(o.gradient_scale);
   return o;
 }
 template <class T>
 cairn::ops::sgd_coefficients<T> at(cairn::ops::sgd_coefficients<T> c) {
   c.factor = at(c.factor);
+  c.decision.checked = at(c.decision.checked);
   return c;
 }
 template <class T>
 cairn::ops::adam_coefficients<T> at(cairn::ops::adam_coefficients<T> c) {
   c.factor = at(c.factor);
+  c.decision.checked = at(c.decision.checked);
   return c;
+}
+inline cairn::ops::gradients_to_check at(cairn::ops::gradients_to_check g) {
+  g.squares = at(g.squares);
+  g.mean = at(g.mean);
+  g.factor = at(g.factor);
+  g.state = at(g.state);
+  return g;
+}
+template <class T>
+cairn::detail::times<T> at(cairn::detail::times<T> f) {
+  return {at(f.factor)};
 }
 
 template <class T>
@@ -121,6 +136,8 @@ APART_OP(bce_with_logits)
 APART_OP(mean_of_terms)
 APART_OP(squared_norm)
 APART_OP(clip)
+APART_OP(check_gradients)
+APART_OP(clip_checked)
 APART_OP(mean_factor)
 APART_OP(convert)
 APART_OP(checksum)
@@ -186,16 +203,16 @@ void softmax_cross_entropy(queue& q, double* loss, T* gradient, std::type_identi
 }
 template <class T>
 void soft_cross_entropy(queue& q, double* loss, T* gradient, std::type_identity_t<cairn::ops::matrix<const T>> logits,
-                        const cairn::accumulated<T>* targets, const cairn::accumulated<T>* class_weights,
-                        double label_smoothing) {
+                        const cairn::accumulated<T>* targets, const cairn::accumulated<T>* class_weights, double label_smoothing,
+                        const double* gradient_scale = nullptr) {
   q.put([=](cairn::cpu::queue& processor) {
-    cairn::ops::soft_cross_entropy(processor, at(loss), at(gradient), at(logits), at(targets), at(class_weights),
-                                   label_smoothing);
+    cairn::ops::soft_cross_entropy(processor, at(loss), at(gradient), at(logits), at(targets), at(class_weights), label_smoothing,
+                                   at(gradient_scale));
   });
 }
 template <class F, class T, class... From>
 void elementwise(queue& q, std::size_t count, const F& f, T* to, const From*... from) {
-  q.put([=](cairn::cpu::queue& processor) { cairn::ops::elementwise(processor, count, f, at(to), at(from)...); });
+  q.put([=](cairn::cpu::queue& processor) { cairn::ops::elementwise(processor, count, at(f), at(to), at(from)...); });
 }
 template <class T>
 void upload(queue& q, std::size_t count, T* to, const T* from) {

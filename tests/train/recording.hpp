@@ -314,6 +314,14 @@ void checksum(queue& q, T* four, const T* x, std::size_t count) {
 inline void clip(queue& q, double* factor, const double* squares, double scale, double max_norm, const double* mean) {
   cairn::ops::clip(q.real(), factor, squares, scale, max_norm, mean);
 }
+inline void check_gradients(queue& q, cairn::ops::checked_gradients* checked, const cairn::ops::gradients_to_check& g,
+                            double number, const cairn::detail::loss_scale_rule& rule) {
+  cairn::ops::check_gradients(q.real(), checked, g, number, rule);
+}
+inline void clip_checked(queue& q, double* factor, const double* squares, double max_norm,
+                         const cairn::ops::checked_gradients* checked) {
+  cairn::ops::clip_checked(q.real(), factor, squares, max_norm, checked);
+}
 template <class T>
 void mean_factor(queue& q, double* factor, double times, std::size_t count, const T* words, std::size_t stride) {
   cairn::ops::mean_factor(q.real(), factor, times, count, words, stride);

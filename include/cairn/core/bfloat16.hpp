@@ -24,20 +24,22 @@ struct bfloat16 {
   std::uint16_t bits;
 
   bfloat16() = default;
-  explicit constexpr bfloat16(float x) : bits(rounded(__builtin_bit_cast(std::uint32_t, x))) {}
+  CAIRN_HOST_DEVICE explicit constexpr bfloat16(float x) : bits(rounded(__builtin_bit_cast(std::uint32_t, x))) {}
   // Rounds once: by way of float it would round twice.
   explicit constexpr bfloat16(double x) : bits(detail::rounded_bits<8>(x)) {}
   static constexpr bfloat16 from_bits(std::uint16_t b) { return __builtin_bit_cast(bfloat16, b); }
 
-  explicit constexpr operator float() const { return __builtin_bit_cast(float, static_cast<std::uint32_t>(bits) << 16); }
-  explicit constexpr operator double() const { return static_cast<double>(static_cast<float>(*this)); }
+  CAIRN_HOST_DEVICE explicit constexpr operator float() const {
+    return __builtin_bit_cast(float, static_cast<std::uint32_t>(bits) << 16);
+  }
+  CAIRN_HOST_DEVICE explicit constexpr operator double() const { return static_cast<double>(static_cast<float>(*this)); }
 
   // Compares as numbers: NaN is not equal to itself, and -0 equals 0.
   friend constexpr bool operator==(bfloat16 a, bfloat16 b) { return static_cast<float>(a) == static_cast<float>(b); }
 
 private:
   // Adds half of the last place that stays, less a bit if that place is even. The carry goes up into the exponent.
-  static constexpr std::uint16_t rounded(std::uint32_t b) {
+  CAIRN_HOST_DEVICE static constexpr std::uint16_t rounded(std::uint32_t b) {
     if ((b & 0x7FFFFFFFU) > 0x7F800000U) return static_cast<std::uint16_t>(b >> 16 | 0x40U);
     return static_cast<std::uint16_t>((b + 0x7FFFU + (b >> 16 & 1U)) >> 16);
   }

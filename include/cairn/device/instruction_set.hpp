@@ -13,9 +13,9 @@
 
 namespace cairn::detail {
 
-// The instruction sets that kernels are written for; each includes those before it. `avx2` includes FMA, `avx512` the parts F,
-// VL, DQ and BW. `plain` is C++ that the compiler optimises, and the only one on machines other than x86-64. `avx512_bf16` and
-// `amx_bf16` are for products of bfloat16.
+// The instruction sets that kernels are written for; each includes those before it. `avx2` includes FMA and F16C, `avx512` the
+// parts F, VL, DQ and BW. `plain` is C++ that the compiler optimises, and the only one on machines other than x86-64.
+// `avx512_bf16` and `amx_bf16` are for products of bfloat16.
 enum class instruction_set : unsigned char { plain, avx2, avx512, avx512_bf16, amx_bf16 };
 
 // As people write it.
@@ -42,6 +42,18 @@ inline std::string word_for_instruction_set() {
   return word == nullptr ? "" : word;
 }
 
+#if CAIRN_X86
+
+// Whether the processor has F16C, the conversions of float16: clang 14 does not know it by name. Volatile, as a compiler would
+// else take cpuid, which costs a virtual machine 7 microseconds, out of what is done once.
+inline bool has_f16c() {
+  unsigned a = 1, b = 0, c = 0, d = 0;
+  __asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
+  return (c >> 29 & 1U) != 0;
+}
+
+#endif
+
 // The widest set that this machine and its operating system support, for all but products of bfloat16; determined once.
 // CAIRN_ISA=plain or avx2 in the environment lowers it, to compare or to reproduce the results of another machine; it cannot
 // raise it. An unknown word is an error, reported at the latest when a cpu queue is made.
@@ -50,7 +62,7 @@ inline instruction_set widest_instruction_set() {
     instruction_set found = instruction_set::plain;
 #if CAIRN_X86
     __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0) found = instruction_set::avx2;
+    if (__builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 && has_f16c()) found = instruction_set::avx2;
     if (found == instruction_set::avx2 && __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512vl") != 0 &&
         __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512bw") != 0)
       found = instruction_set::avx512;
@@ -65,7 +77,7 @@ inline instruction_set widest_instruction_set() {
 // Whether the processor has AMX for bfloat16.
 inline bool has_amx_bf16() {
   unsigned a = 7, b = 0, c = 0, d = 0;
-  __asm__("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d)); // bits 22 and 24: products of bfloat16, and tiles
+  __asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d)); // bits 22 and 24: products of bfloat16, and tiles
   return (d >> 22 & 1U) != 0 && (d >> 24 & 1U) != 0;
 }
 

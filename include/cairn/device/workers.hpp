@@ -20,7 +20,10 @@ inline void spin_pause() {
 }
 
 // Threads that are started once and then share the parts of one job after another with the caller. A job costs no allocation
-// and no lock: a free thread takes the next part.
+// and no lock.
+//
+// Each thread begins with a share of its own, as many neighbouring parts as the others have, and then helps with the shares of
+// others. So the rows of a matrix, which ops cut into parts in their order, stay in one core's cache from op to op.
 //
 // One thread at a time may call run(), and a part must not call it.
 class workers {
@@ -28,7 +31,8 @@ public:
   using part_function = void (*)(void* context, std::size_t part, std::size_t thread);
 
   // `helpers` threads besides the caller.
-  explicit workers(std::size_t helpers) : threads_(new std::thread[helpers]) {
+  explicit workers(std::size_t helpers)
+      : shares_(new share[helpers + 1]), count_(helpers + 1), threads_(new std::thread[helpers]) {
     try {
       for (; started_ < helpers; ++started_) threads_[started_] = std::thread([this, thread = started_ + 1] { serve(thread); });
     } catch (...) {
@@ -48,7 +52,8 @@ public:
     parts_ = static_cast<std::uint32_t>(parts);
     open_.store(parts_, std::memory_order_relaxed);
     const std::uint32_t round = round_.load(std::memory_order_relaxed) + 1;
-    ticket_.store(std::uint64_t{round} << 32 | parts_, std::memory_order_release);
+    for (std::size_t k = 0; k < count_; ++k)
+      shares_[k].ticket.store(std::uint64_t{round} << 32 | (begin_of(k + 1) - begin_of(k)), std::memory_order_release);
     round_.store(round, std::memory_order_release);
     round_.notify_all();
 
@@ -77,14 +82,24 @@ private:
     }
   }
 
-  // The ticket is (round, parts left). A part is taken by a compare-exchange, which fails if the round is over: a thread that
-  // wakes late finds no part, so no thread has to wait for it. The job's description is read only after a part has been taken,
-  // and does not change until that part is done.
+  // The parts [begin_of(k), begin_of(k + 1)) are the share of thread k.
+  struct alignas(64) share {
+    std::atomic<std::uint64_t> ticket{0}; // (round, parts left)
+  };
+  std::uint32_t begin_of(std::size_t k) const { return static_cast<std::uint32_t>(std::uint64_t{parts_} * k / count_); }
+
   void take_parts(std::uint32_t round, std::size_t thread) {
-    std::uint64_t ticket = ticket_.load(std::memory_order_acquire);
+    for (std::size_t k = thread; k < thread + count_; ++k) take_parts(round, thread, k % count_);
+  }
+  // A part is taken by a compare-exchange, which fails if the round is over: a thread that wakes late finds no part, so no thread
+  // has to wait for it. The job's description is read only after a part has been taken, and does not change until that part is
+  // done.
+  void take_parts(std::uint32_t round, std::size_t thread, std::size_t k) {
+    std::atomic<std::uint64_t>& of_share = shares_[k].ticket;
+    std::uint64_t ticket = of_share.load(std::memory_order_acquire);
     while (ticket >> 32 == round && static_cast<std::uint32_t>(ticket) != 0) {
-      if (!ticket_.compare_exchange_weak(ticket, ticket - 1, std::memory_order_acq_rel)) continue;
-      const std::uint32_t part = parts_ - static_cast<std::uint32_t>(ticket);
+      if (!of_share.compare_exchange_weak(ticket, ticket - 1, std::memory_order_acq_rel)) continue;
+      const std::uint32_t part = begin_of(k + 1) - static_cast<std::uint32_t>(ticket);
       if (!failed_.load(std::memory_order_relaxed)) {
         try {
           function_(context_, part, thread);
@@ -93,7 +108,7 @@ private:
         }
       }
       if (open_.fetch_sub(1, std::memory_order_acq_rel) == 1) open_.notify_one();
-      ticket = ticket_.load(std::memory_order_acquire);
+      ticket = of_share.load(std::memory_order_acquire);
     }
   }
 
@@ -110,7 +125,8 @@ private:
   std::exception_ptr failure_;
   std::atomic<bool> failed_{false};
   std::atomic<bool> stopping_{false};
-  alignas(64) std::atomic<std::uint64_t> ticket_{0};
+  std::unique_ptr<share[]> shares_;
+  std::size_t count_;
   alignas(64) std::atomic<std::uint32_t> round_{0}; // idle threads sleep on it
   alignas(64) std::atomic<std::uint32_t> open_{0};  // parts not yet done; the caller sleeps on it
   std::unique_ptr<std::thread[]> threads_;

@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include <cairn/layer/attention_constants.hpp>
+#include <cairn/layer/attention_extras.hpp>
 #include <cairn/layer/layer.hpp>
 #include <cairn/layer/read_attention_options.hpp>
 #include <cairn/ops/attention/attention.hpp>
@@ -20,6 +21,7 @@ namespace cairn::attention {
 template <std::size_t Heads, class... Options>
 struct core : detail::attention_message, detail::attention_constants_message {
   using options = detail::attention_options<Heads, Options...>;
+  using extras = detail::extras_of_attention<options, Heads, detail::which_constant::first>;
   static constexpr bool options_are_right = options::are_right;
   static constexpr std::size_t key_heads = options_are_right ? options::key_heads : 1;
   static constexpr bool stores = options_are_right && options::stores > 0; // the probabilities
@@ -31,12 +33,7 @@ struct core : detail::attention_message, detail::attention_constants_message {
     return in[0].is_real() && in[0].rank() == 2 && in[0].last() % parts == 0 && in[0].last() > 0 && in[0][0] <= ops::most_keys &&
            !lacks_constant(in);
   }
-  // Does an option read a constant that the network does not have?
-  static constexpr bool lacks_constant(const arguments& in) {
-    const std::size_t count = in.constants().size();
-    if (options::adds && in[0].rank() == 2 && detail::added_mask_of(Heads, in) == count) return true;
-    return options::has_lengths && detail::key_lengths_of(in) == count;
-  }
+  static constexpr bool lacks_constant(const arguments& in) { return extras::lacks_constant(in); }
   static constexpr tensor outputs(const arguments& in) { return in[0].with_last(in[0].last() / parts * Heads); }
   static constexpr tensor_list tape(const arguments& in) {
     if (stores) return tensor{Heads, in[0][0], in[0][0]};
@@ -48,10 +45,10 @@ struct core : detail::attention_message, detail::attention_constants_message {
   static constexpr work flops(const arguments& in) {
     const std::size_t scores = Heads * detail::pairs_in_band(in[0][0], in[0][0], options::band);
     const std::size_t product = 2 * scores * (in[0].last() / parts);
-    const std::size_t extras = (options::drops ? 20 * scores : 0) + (options::adds ? scores : 0);
+    const std::size_t more = detail::flops_of_extras<options>(scores);
     if (stores) return {2 * product + 21 * scores, 4 * product + 5 * scores, 4 * product + 5 * scores};
-    const std::size_t backward = 5 * product + 25 * scores + extras;
-    return {2 * product + 20 * scores + extras, backward, backward};
+    const std::size_t backward = 5 * product + 25 * scores + more;
+    return {2 * product + 20 * scores + more, backward, backward};
   }
 
   template <class T, detail::attends_on<T, options::have_extras> Queue>
@@ -61,7 +58,7 @@ struct core : detail::attention_message, detail::attention_constants_message {
     if constexpr (stores) stored_attention_forward(queue, extents(call), call.outputs[0], call.tape[0], in);
     else if constexpr (options::have_extras)
       attention_forward(queue, extents(call), call.outputs[0], call.tape.sums(0), in,
-                        extras<T>(call, call.why != pass::evaluate));
+                        extras::template of<T>(call, call.why != pass::evaluate));
     else attention_forward(queue, extents(call), call.outputs[0], call.tape.sums(0), in);
   }
 
@@ -76,28 +73,11 @@ struct core : detail::attention_message, detail::attention_constants_message {
       stored_attention_backward(queue, extents(call), gradients, call.output_gradients[0], call.outputs[0], call.tape[0], in);
     else if constexpr (options::have_extras)
       attention_backward(queue, extents(call), gradients, call.output_gradients[0], call.outputs[0], sums, in,
-                         extras<T>(call, true));
+                         extras::template of<T>(call, true));
     else attention_backward(queue, extents(call), gradients, call.output_gradients[0], call.outputs[0], sums, in);
   }
 
 private:
-  template <class T, class Call>
-  static ops::attention_extras<T> extras(const Call& call, bool trains) {
-    ops::attention_extras<T> out{};
-    if constexpr (options::adds) {
-      const std::size_t k = detail::added_mask_of(Heads, *call.given);
-      const tensor& mask = call.given->constants()[k];
-      out.added = call.constants[k];
-      out.added_sample_stride = mask.per_batch ? 0 : mask.size();
-      out.added_head_stride = mask.rank() == 2 ? 0 : mask.size() / Heads;
-    }
-    if constexpr (options::has_lengths) out.key_lengths = call.constants.integers(detail::key_lengths_of(*call.given));
-    if (options::drops && trains) {
-      out.rate = options::rate;
-      out.random = call.random;
-    }
-    return out;
-  }
   template <class Call>
   static ops::attention_extents extents(const Call& call) {
     const std::size_t tokens = call.in(0)[0];

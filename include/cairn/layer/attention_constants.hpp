@@ -8,29 +8,33 @@
 #include <cairn/core/shape.hpp>
 #include <cairn/core/tensor.hpp>
 
-// The constants of a network that the options of an attention read: each the first that fits, as an index in the list of all.
+// The constants of a network that the options of an attention read: each the first that fits, or the last for an attention to a
+// memory, as an index in the list of all. The number of constants if none fits.
 namespace cairn::detail {
 
-// The matrix of attention::added_mask, for so many heads and the tokens of the input. The number of constants if there is none.
-constexpr std::size_t added_mask_of(std::size_t heads, const arguments& in) {
-  const std::size_t tokens = in[0][0];
-  std::size_t k = 0;
-  for (; k < in.constants().size(); ++k) {
-    const tensor& found = in.constants()[k];
-    const bool fits = found.extents == shape{tokens, tokens} || found.extents == shape{heads, tokens, tokens};
-    if (fits && found.type == element::real) break;
-  }
-  return k;
+// Which of those that fit.
+enum class which_constant : unsigned char { first, last };
+
+template <class Fits>
+constexpr std::size_t constant_of(const arguments& in, which_constant which, Fits fits) {
+  const std::size_t count = in.constants().size();
+  std::size_t found = count;
+  for (std::size_t k = 0; k < count; ++k)
+    if (fits(in.constants()[k]) && (found == count || which == which_constant::last)) found = k;
+  return found;
+}
+
+// The matrix of attention::added_mask, for so many heads, queries and keys.
+constexpr std::size_t added_mask_of(std::size_t heads, std::size_t queries, std::size_t keys, const arguments& in,
+                                    which_constant which) {
+  return constant_of(in, which, [&](const tensor& c) {
+    return c.type == element::real && (c.extents == shape{queries, keys} || c.extents == shape{heads, queries, keys});
+  });
 }
 
 // The integers of attention::key_lengths, one for each sample.
-constexpr std::size_t key_lengths_of(const arguments& in) {
-  std::size_t k = 0;
-  for (; k < in.constants().size(); ++k) {
-    const tensor& found = in.constants()[k];
-    if (found.type == element::int32 && found.rank() == 0 && !found.per_batch) break;
-  }
-  return k;
+constexpr std::size_t key_lengths_of(const arguments& in, which_constant which) {
+  return constant_of(in, which, [](const tensor& c) { return c.type == element::int32 && c.rank() == 0 && !c.per_batch; });
 }
 
 struct attention_constants_message {
@@ -39,7 +43,8 @@ struct attention_constants_message {
     static_assert(is_right<Joint>,
                   "attention: one of its options reads a constant of the network, and there is none that fits. "
                   "attention::added_mask adds the first constant<T, T>, batch_constant<T, T> or the same of Heads, T, T; "
-                  "attention::key_lengths reads the first integer_constant<>; write Inputs<dims<T, C>, constant<T, T>, "
+                  "attention::key_lengths reads the first integer_constant<>; an attention to a memory of S tokens takes the "
+                  "last, of T, S; write Inputs<dims<T, C>, constant<T, T>, "
                   "integer_constant<>>; see joint<position, producer, dims<what it produces>, consumer>");
     return false;
   }

@@ -39,7 +39,8 @@ struct dropout {};
 struct added_mask {};
 
 // The number of keys of each sample: its tokens look at the first so many only, as torch's key_padding_mask hides the others. It
-// is the network's first integer_constant<>, 0 to T for each sample; any other number throws cairn::error in the forward pass.
+// is the network's first integer_constant<>, 0 to T for each sample; any other number throws cairn::error in the forward pass, or
+// on a GPU makes the outputs of its sample NaN.
 struct key_lengths {};
 
 // The probabilities are stored for backward, Heads * T * T numbers for each sample, where without this option backward makes them

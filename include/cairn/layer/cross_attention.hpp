@@ -4,45 +4,28 @@
 #include <cstddef>
 
 #include <cairn/core/error.hpp>
-#include <cairn/core/explain.hpp>
+#include <cairn/layer/attention_constants.hpp>
+#include <cairn/layer/attention_extras.hpp>
 #include <cairn/layer/layer.hpp>
 #include <cairn/layer/read_attention_options.hpp>
 #include <cairn/ops/attention/attention.hpp>
-
-namespace cairn::detail {
-
-struct cross_core_message {
-  template <class Wrong>
-  static constexpr bool right() {
-    static_assert(is_right<Wrong>,
-                  "attention: the options of a cross_core are at most one mask (attention::full, causal, window<N> with N above "
-                  "0) and at most one attention::key_heads<N>, where N divides the number of heads; write "
-                  "attention::cross_core<8>");
-    return false;
-  }
-};
-
-// Are these options of a cross_core? It has fewer than a core.
-template <std::size_t Heads, class... Options>
-inline constexpr bool are_cross_options =
-    attention_options<Heads, Options...>::are_right && ((attention_mask<Options> || key_heads_of<Options> > 0) && ...);
-
-} // namespace cairn::detail
 
 namespace cairn::attention {
 
 // Scaled dot-product attention of Heads heads between two sequences, without parameters: the queries (Tq, Heads D) and the keys
 // and values (Tk, 2 KeyHeads D) become (Tq, Heads D). The columns of a row are the queries, head after head, or the keys, then
-// the values. It is torch's scaled_dot_product_attention without dropout.
+// the values. It is torch's scaled_dot_product_attention.
 //
 // A mask takes query i to be at place i of the keys, whatever the two lengths are, as torch's is_causal does: with
-// attention::causal it looks at the keys 0 to i. A query that may look at no key has an output of zeros.
+// attention::causal it looks at the keys 0 to i. A query that may look at no key has an output of zeros. Constants, key_lengths
+// of the memory and an added_mask of (Tq, Tk) or (Heads, Tq, Tk), are the last that fit, as the first are for self-attention.
 //
 // Kept for backward is one number for each query and head, as by attention::core. Backward makes the gradients of both tensors or
 // of none.
 template <std::size_t Heads, class... Options>
-struct cross_core : detail::cross_core_message {
+struct cross_core : detail::cross_core_message, detail::attention_constants_message {
   using options = detail::attention_options<Heads, Options...>;
+  using extras = detail::extras_of_attention<options, Heads, detail::which_constant::last>;
   static constexpr bool options_are_right = detail::are_cross_options<Heads, Options...>;
   static constexpr std::size_t heads = options_are_right ? Heads : 1;
   static constexpr std::size_t key_heads = options_are_right ? options::key_heads : 1;
@@ -53,8 +36,9 @@ struct cross_core : detail::cross_core_message {
   static constexpr bool accepts(const arguments& in) {
     if (!in[0].is_real() || !in[1].is_real() || in[0].rank() != 2 || in[1].rank() != 2) return false;
     return in[0].last() % heads == 0 && in[0].last() > 0 && in[1].last() == 2 * key_heads * (in[0].last() / heads) &&
-           in[0][0] <= ops::most_keys && in[1][0] <= ops::most_keys;
+           in[0][0] <= ops::most_keys && in[1][0] <= ops::most_keys && !lacks_constant(in);
   }
+  static constexpr bool lacks_constant(const arguments& in) { return extras::lacks_constant(in); }
   static constexpr tensor outputs(const arguments& in) { return tensor(in[0].extents); }
   static constexpr tensor_list tape(const arguments& in) { return tensor{heads, in[0][0]}.of(element::accumulated); }
   // In backward: the gradient of a tensor that has none in the network. The op makes both.
@@ -67,15 +51,21 @@ struct cross_core : detail::cross_core_message {
   static constexpr work flops(const arguments& in) {
     const std::size_t scores = heads * detail::pairs_in_band(in[0][0], in[1][0], options::band);
     const std::size_t product = 2 * scores * (in[0].last() / heads);
-    return {2 * product + 20 * scores, 5 * product + 25 * scores, 5 * product + 25 * scores};
+    const std::size_t more = detail::flops_of_extras<options>(scores), backward = 5 * product + 25 * scores + more;
+    return {2 * product + 20 * scores + more, backward, backward};
   }
 
-  template <class T, detail::attention_runs_on<T> Queue>
+  template <class T, detail::attends_on<T, options::have_extras> Queue>
   static void forward(Queue& queue, const forward_call<T>& call) {
-    attention_forward(queue, extents(call), call.outputs[0], call.tape.sums(0), columns(call, call.inputs[0], call.inputs[1]));
+    const ops::attention_operands<const T> in = columns(call, call.inputs[0], call.inputs[1]);
+    const auto run = [&](const auto&... more) {
+      attention_forward(queue, extents(call), call.outputs[0], call.tape.sums(0), in, more...);
+    };
+    if constexpr (options::have_extras) run(extras::template of<T>(call, call.why != pass::evaluate));
+    else run();
   }
 
-  template <class T, detail::attention_runs_on<T> Queue>
+  template <class T, detail::attends_on<T, options::have_extras> Queue>
   static void backward(Queue& queue, const backward_call<T>& call) {
     if (!call.input_gradients) return;
     T* const queries = call.in(0).has_gradient ? call.input_gradients[0] : call.workspace[0];
@@ -83,8 +73,12 @@ struct cross_core : detail::cross_core_message {
     if (queries == nullptr || keys == nullptr)
       throw error("attention: the backward pass of a cross_core makes the gradients of both tensors, expected memory for both, "
                   "found it for one");
-    attention_backward(queue, extents(call), columns(call, queries, keys), call.output_gradients[0], call.outputs[0],
-                       call.tape.sums(0), columns(call, call.inputs[0], call.inputs[1]));
+    const auto run = [&](const auto&... more) {
+      attention_backward(queue, extents(call), columns(call, queries, keys), call.output_gradients[0], call.outputs[0],
+                         call.tape.sums(0), columns(call, call.inputs[0], call.inputs[1]), more...);
+    };
+    if constexpr (options::have_extras) run(extras::template of<T>(call, true));
+    else run();
   }
 
 private:

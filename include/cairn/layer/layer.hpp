@@ -50,9 +50,10 @@ struct forward_call {
   types::tensors<T> outputs{}; // outputs[k] may be inputs[k] for every k if the layer is in_place
   types::tensors<const T> constants{};
   types::tensors<const T> parameters{};
-  types::tensors<accumulated<T>> buffers{}; // written in pass::forward only
-  types::tensors<T> tape{};                 // for backward; no block if no backward follows this forward
-  types::tensors<T> workspace{};            // for this call only
+  types::tensors<const accumulated<T>> masters{}; // the same as they are learnt; only for a T of 16 bits
+  types::tensors<accumulated<T>> buffers{};       // written in pass::forward only
+  types::tensors<T> tape{};                       // for backward; no block if no backward follows this forward
+  types::tensors<T> workspace{};                  // for this call only
   pass why = pass::forward;
   types::random_key random{};                   // equal for the forward and every recompute of one step
   ops::activation then = ops::activation::none; // to be applied to the result; set only for a layer that `fuses`
@@ -81,6 +82,7 @@ struct backward_call {
   types::tensors<T> input_gradients{};
   types::tensors<const T> constants{};
   types::tensors<const T> parameters{};
+  types::tensors<const accumulated<T>> masters{}; // as in forward
   types::tensors<accumulated<T>> gradients{};     // of the parameters, to be overwritten; no block: see skips_gradients
   types::tensors<const accumulated<T>> buffers{}; // as the step's forward left them
   types::tensors<const T> tape{};

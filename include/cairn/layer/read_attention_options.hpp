@@ -68,4 +68,20 @@ struct attention_message {
   }
 };
 
+struct cross_core_message {
+  template <class Wrong>
+  static constexpr bool right() {
+    static_assert(is_right<Wrong>,
+                  "attention: the options of a cross_core are at most one mask (attention::full, causal, window<N> with N above "
+                  "0), at most one attention::key_heads<N>, where N divides the number of heads, and attention::added_mask, "
+                  "attention::key_lengths and attention::dropout<P>, P from 0 to 1, once each; write attention::cross_core<8>");
+    return false;
+  }
+};
+
+// Are these options of a cross_core? It stores no probabilities.
+template <std::size_t Heads, class... Options>
+inline constexpr bool are_cross_options =
+    attention_options<Heads, Options...>::are_right && attention_options<Heads, Options...>::stores == 0;
+
 } // namespace cairn::detail

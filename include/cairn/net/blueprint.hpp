@@ -116,7 +116,7 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
       const value_list& after = values.of[e].after;
       out[e].output = to.of(after);
       out[e].type = types[e];
-      if (after.count > 1 || before.count > 1) {
+      if (after.count > 1 || before.count > 1 || after.items[0].type != before.items[0].type) {
         const bool same = same_layout(before, after, to);
         out[e].in_place_forward = out[e].in_place_forward && same;
         out[e].in_place_backward = out[e].in_place_backward && same;

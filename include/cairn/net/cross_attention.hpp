@@ -148,9 +148,9 @@ struct cross_attention_message {
     static_assert(
         is_right<Wrong>,
         "MultiheadAttention: of two tensors, its number of heads divides its width, attention::cross is its first option, and "
-        "the others are at most one mask (attention::full, causal, window<N> with N above 0) and at most one "
-        "attention::key_heads<N>, where N divides the number of heads; write MultiheadAttention<128, 4, attention::cross>; see "
-        "wrong_cross_attention<type>");
+        "the others are at most one mask (attention::full, causal, window<N> with N above 0), at most one "
+        "attention::key_heads<N>, where N divides the number of heads, and attention::added_mask, attention::key_lengths and "
+        "attention::dropout<P> once each; write MultiheadAttention<128, 4, attention::cross>; see wrong_cross_attention<type>");
     return false;
   }
 };

@@ -116,6 +116,7 @@ private:
       call.outputs = to;
       call.constants = frame_.constants;
       call.parameters = parameters_of(i);
+      call.masters = masters_of(i);
       call.tied = tied_parameter(tie_of(i));
       call.buffers = buffers_of(i);
       if (o.wants_tape) call.tape = {frame_.bytes(at.tape), e.tape.offsets.data()};
@@ -183,6 +184,7 @@ private:
     call.input_gradients = to;
     call.constants = frame_.constants;
     call.parameters = parameters_of(i);
+    call.masters = masters_of(i);
     call.buffers = buffers_of(i).to_read();
     call.gradients = {reinterpret_cast<std::byte*>(made), e.gradient_layout().offsets.data()};
     const tie* const tied = tie_of(i);
@@ -211,6 +213,13 @@ private:
     const T* const begin =
         program_.is_frozen ? frame_.frozen_parameters(program_.state_begin[i]) : frame_.parameters + program_.parameter_begin[i];
     return {reinterpret_cast<const std::byte*>(begin), program_.at(i).parameter_layout.offsets.data()};
+  }
+  tensors<const sum> masters_of([[maybe_unused]] std::size_t i) const {
+    if constexpr (is_narrow<T>) {
+      const sum* const begin =
+          program_.is_frozen ? frame_.buffers + program_.state_begin[i] : frame_.masters + program_.parameter_begin[i];
+      return {reinterpret_cast<const std::byte*>(begin), program_.at(i).gradient_layout().offsets.data()};
+    } else return {};
   }
   const tie* tie_of(std::size_t i) const {
     for (const tie& t : program_.ties)

@@ -48,12 +48,14 @@ struct gradient_place {
   const T* zeros = nullptr; // as many as the padding after a tensor may have; null if padding need not be cleared
 };
 
-// For a T of 16 bits, whose master copy has another type: the parameters of frozen blocks as T. They lie as the buffers do.
+// For a T of 16 bits, whose master copy has another type: the parameters of frozen blocks as T, which lie as the buffers do, and
+// the master copy of the others.
 template <class T, bool Narrow = is_narrow<T>>
 struct frozen_as_T {};
 template <class T>
 struct frozen_as_T<T, true> {
   const T* frozen = nullptr;
+  const accumulated<T>* masters = nullptr;
 };
 
 // The operands of one walk of a chain: its ends, its memory, its block of the parameters, and what the whole step shares.
@@ -109,7 +111,7 @@ struct frame : frozen_as_T<T> {
     parameters += parameter_begin;
     buffers += state_begin;
     gradient_begin += parameter_begin;
-    if constexpr (is_narrow<T>) this->frozen += state_begin;
+    if constexpr (is_narrow<T>) this->frozen += state_begin, this->masters += parameter_begin;
   }
 };
 

@@ -61,7 +61,7 @@ struct at_any_length<Part, pack<Parts...>> {
   static auto find() {
     if constexpr (made_of<Part>::as != part_kind::layer)
       return type_of<typename made_of<Part>::template with<typename at_any_length<Parts>::type...>>{};
-    else if constexpr (requires { requires Part::takes_no_place; })
+    else if constexpr (requires { Part::constants; })
       return type_of<inputs_of_any_length<Part::inputs.size(), Part::constants.size()>>{};
     else return type_of<Part>{};
   }

@@ -23,7 +23,8 @@ namespace cairn {
 // memory (Tk, C), and makes (Tq, C); the memory stays beside it for the next layer.
 //
 // The options are those of TransformerEncoderLayer, in any order. A mask is that of the self-attention: a decoder that writes a
-// text needs attention::causal. attention::key_heads<N> holds for both attentions.
+// text needs attention::causal. Masks of the attention to the memory are given together, as
+// attention::memory<attention::key_lengths>. attention::key_heads<N> and attention::dropout<P> hold for both attentions.
 //
 // It is a part of the chain around it, as the encoder's layer, and takes one place in names. Its parameters have torch's names:
 // self_attn.in_proj_weight, multihead_attn.out_proj.bias, linear1.weight, linear2.weight, norm1.weight to norm3.weight and so on.
@@ -32,7 +33,21 @@ struct TransformerDecoderLayer {};
 
 } // namespace cairn
 
+namespace cairn::attention {
+
+// Option of TransformerDecoderLayer: masks of the attention to the memory, as in MultiheadAttention<C, Heads, attention::cross,
+// Options...>. attention::key_lengths are the numbers of the memory's tokens, the network's last integer_constant<>.
+template <class... Options>
+struct memory {};
+
+} // namespace cairn::attention
+
 namespace cairn::detail {
+
+template <class... Options>
+struct read_encoder_option<attention::memory<Options...>> {
+  static constexpr encoder_option kind = encoder_option::memory;
+};
 
 // The names of its parts that an encoder's layer does not have.
 struct multihead_attn {
@@ -42,14 +57,34 @@ struct norm3 {
   static constexpr std::string_view text = "norm3";
 };
 
-// The attention to the memory, with the number of key heads among these options.
-template <std::size_t C, std::size_t Heads, class Found>
-struct decoder_attention;
-template <std::size_t C, std::size_t Heads, class... Options>
-struct decoder_attention<C, Heads, pack<Options...>> {
-  static constexpr std::size_t given = (std::size_t{0} + ... + key_heads_of<Options>);
-  using type = made_of<MultiheadAttention<C, Heads, attention::cross, attention::key_heads<given == 0 ? Heads : given>>>;
+// The options of the self-attention that hold for the attention to the memory too.
+template <class Found, class... Options>
+struct shared_attention_options {
+  using type = Found;
 };
+template <class... Found, class First, class... Rest>
+struct shared_attention_options<pack<Found...>, First, Rest...>
+    : std::conditional_t<(key_heads_of<First> > 0 || is_attention_dropout<First>),
+                         shared_attention_options<pack<Found..., First>, Rest...>,
+                         shared_attention_options<pack<Found...>, Rest...>> {};
+
+// The attention to the memory, with its own options and the shared ones.
+template <std::size_t C, std::size_t Heads, class Shared, class Own>
+struct memory_attention;
+template <std::size_t C, std::size_t Heads, class... Shared>
+struct memory_attention<C, Heads, pack<Shared...>, pack<>>
+    : type_of<made_of<MultiheadAttention<C, Heads, attention::cross, Shared...>>> {};
+template <std::size_t C, std::size_t Heads, class... Shared, class... Own>
+struct memory_attention<C, Heads, pack<Shared...>, pack<attention::memory<Own...>>>
+    : type_of<made_of<MultiheadAttention<C, Heads, attention::cross, Own..., Shared...>>> {};
+template <std::size_t C, std::size_t Heads, class Shared, class A, class B, class... Rest>
+struct memory_attention<C, Heads, Shared, pack<A, B, Rest...>> : memory_attention<C, Heads, Shared, pack<A>> {};
+
+template <std::size_t C, std::size_t Heads, class OfSelf, class OfMemory>
+struct decoder_attention;
+template <std::size_t C, std::size_t Heads, class... OfSelf, class OfMemory>
+struct decoder_attention<C, Heads, pack<OfSelf...>, OfMemory>
+    : memory_attention<C, Heads, typename shared_attention_options<pack<>, OfSelf...>::type, OfMemory> {};
 
 struct transformer_decoder_layer_message {
   template <class Wrong>
@@ -57,7 +92,8 @@ struct transformer_decoder_layer_message {
     static_assert(
         is_right<Wrong>,
         "TransformerDecoderLayer: its number of heads divides its width, and each option is given once: "
-        "attention::norm_first, attention::norm<Layer>, Dropout<...>, an activation, a mask and attention::key_heads<N>; "
+        "attention::norm_first, attention::norm<Layer>, Dropout<...>, an activation, a mask, attention::key_heads<N>, "
+        "attention::added_mask, attention::key_lengths, attention::dropout<P> and attention::memory<masks of the memory>; "
         "write TransformerDecoderLayer<128, 4, 512, attention::norm_first, GELU, attention::causal>; see "
         "wrong_transformer_decoder_layer<type>");
     return false;
@@ -74,13 +110,14 @@ struct made_of<TransformerDecoderLayer<C, Heads, Feedforward, Options...>> {
   template <encoder_option Kind>
   using given = typename encoder_options_of<Kind, pack<>, Options...>::type;
   using attends = encoder_attention<C, Heads, given<encoder_option::attention>>;
-  using looks_up = typename decoder_attention<C, Heads, given<encoder_option::attention>>::type;
+  using looks_up = typename decoder_attention<C, Heads, given<encoder_option::attention>, given<encoder_option::memory>>::type;
 
   static constexpr part_kind as = part_kind::sequence;
   static constexpr std::size_t times = 1;
   static constexpr std::string_view name = "TransformerDecoderLayer";
   static constexpr bool takes_one_place = true;
-  static constexpr bool is_right = made_of<TransformerEncoderLayer<C, Heads, Feedforward, Options...>>::is_right;
+  static constexpr bool is_right = encoder_options_are_right<attends, Feedforward, Options...>() &&
+                                   is_given_once<encoder_option::memory, Options...> && looks_up::is_right;
   using wrong = wrong_transformer_decoder_layer<layer_type>;
 
 private:

@@ -69,8 +69,8 @@ struct norm2 {
   static constexpr std::string_view text = "norm2";
 };
 
-// The kinds of options: each is given once at most.
-enum class encoder_option : unsigned char { order, norm, dropout, attention, activation };
+// The kinds of options, of which each is given once at most, but those of the attention. `memory` is for a decoder.
+enum class encoder_option : unsigned char { order, norm, dropout, attention, activation, memory };
 
 template <class Option>
 struct read_encoder_option {
@@ -113,6 +113,18 @@ struct encoder_attention;
 template <std::size_t C, std::size_t Heads, class... Options>
 struct encoder_attention<C, Heads, pack<Options...>> : made_of<MultiheadAttention<C, Heads, Options...>> {};
 
+// Is there at most one option of this kind?
+template <encoder_option Kind, class... Options>
+inline constexpr bool is_given_once = encoder_options_of<Kind, pack<>, Options...>::type::size < 2;
+
+// Are all but those of a decoder's memory right?
+template <class Attention, std::size_t Feedforward, class... Options>
+constexpr bool encoder_options_are_right() {
+  return Attention::is_right && Feedforward > 0 && is_given_once<encoder_option::order, Options...> &&
+         is_given_once<encoder_option::norm, Options...> && is_given_once<encoder_option::dropout, Options...> &&
+         is_given_once<encoder_option::activation, Options...>;
+}
+
 struct transformer_encoder_layer_message {
   template <class Wrong>
   static constexpr bool right() {
@@ -141,9 +153,8 @@ struct made_of<TransformerEncoderLayer<C, Heads, Feedforward, Options...>> {
   static constexpr std::size_t times = 1;
   static constexpr std::string_view name = "TransformerEncoderLayer";
   static constexpr bool takes_one_place = true;
-  static constexpr bool is_right = attends::is_right && Feedforward > 0 && given<encoder_option::order>::size < 2 &&
-                                   given<encoder_option::norm>::size < 2 && given<encoder_option::dropout>::size < 2 &&
-                                   given<encoder_option::activation>::size < 2;
+  static constexpr bool is_right =
+      encoder_options_are_right<attends, Feedforward, Options...>() && given<encoder_option::memory>::size == 0;
   using wrong = wrong_transformer_encoder_layer<layer_type>;
 
 private:

@@ -63,15 +63,16 @@
   EXTERN template void max_pool2d_forward<T>(cpu::queue&, const window&, std::size_t, std::size_t, T*, const T*);                \
   EXTERN template void max_pool2d_backward<T>(cpu::queue&, const window&, std::size_t, std::size_t, T*, const T*, const T*);     \
   EXTERN template void normalized_conv2d_forward<T>(cpu::queue&, const convolution&, std::size_t, matrix<T>, accumulated<T>*,    \
-                                                    const T*, const channel_norm<T>&, const T*, T*, accumulated<T>*);            \
+                                                    const T*, const channel_norm<T>&, const T*, accumulated<T>*,                 \
+                                                    accumulated<T>*);                                                            \
   EXTERN template void normalized_conv2d_backward<T>(cpu::queue&, const convolution&, std::size_t,                               \
                                                      const normalized_conv2d_gradients<T>&, matrix<const T>, const T*,           \
-                                                     const channel_norm<T>&, const T*, T*, accumulated<T>*);                     \
+                                                     const channel_norm<T>&, const T*, accumulated<T>*, accumulated<T>*);        \
   EXTERN template void normalized_product_forward<T>(cpu::queue&, matrix<T>, accumulated<T>*, matrix<const T>,                   \
                                                      const channel_norm<T>&, const T*, const normalized_product_memory<T>&);     \
   EXTERN template void normalized_product_backward<T>(cpu::queue&, const normalized_product_gradients<T>&, matrix<const T>,      \
                                                       matrix<const T>, const accumulated<T>*, const accumulated<T>*,             \
-                                                      matrix<const T>, const channel_norm<T>&, const T*, T*);                    \
+                                                      matrix<const T>, const channel_norm<T>&, const T*, accumulated<T>*);       \
   EXTERN template void add_positions<T>(cpu::queue&, std::size_t, std::size_t, T*, const T*, const T*);                          \
   EXTERN template void positions_gradient<T>(cpu::queue&, std::size_t, std::size_t, std::size_t, accumulated<T>*, const T*);     \
   EXTERN template void add_sinusoids<T>(cpu::queue&, std::size_t, std::size_t, std::size_t, T*, const T*);                       \

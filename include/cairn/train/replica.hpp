@@ -27,8 +27,8 @@
 #include <cairn/train/host_copy.hpp>
 #include <cairn/train/input_arrays.hpp>
 #include <cairn/train/parameters.hpp>
+#include <cairn/train/updated_weights.hpp>
 #include <cairn/train/weights_on_host.hpp>
-#include <cairn/train/working_copy.hpp>
 #include <cairn/train/wrong_arguments.hpp>
 
 namespace cairn::detail {
@@ -157,7 +157,7 @@ template <class Plan, class Net, class T, class Device>
 class replica : public weights_of<Plan, Net, T, Device, true>, public execution_context<Plan, T, Device> {
   using learnt = weights_of<Plan, Net, T, Device, true>;
   using context = execution_context<Plan, T, Device>;
-  using working_weights_type = working_weights<Plan, T, Device>;
+  using working_weights_type = updated_weights<Plan, T, Device>;
 
 public:
   using learnt::device, learnt::threads;
@@ -192,13 +192,11 @@ public:
     if (is_half_made_) refuse_half_step();
   }
 
-  // A frame with everything that the whole network shares, without its inputs. With a 16-bit T the working copy of the weights
-  // is made anew for each pass, so layers never read old ones, whatever wrote to the parameters.
+  // A frame with everything that the whole network shares, without its inputs.
   frame<T> lend(std::size_t rows, pass why) {
     expect_whole_step();
     frame<T> f = this->blank(rows, why);
-    working_.make(this->compute(), this->parameters().data(), this->buffers().data());
-    working_.lend(f, this->parameters().data());
+    working_.lend(this->compute(), f, this->parameters().data(), this->buffers().data());
     f.buffers = this->buffers().data();
     f.tied_gradients = reinterpret_cast<sum*>(tied_gradients_.data());
     return f;
@@ -218,9 +216,14 @@ public:
     return this->evaluate_into(this->code(), inputs, into, for_evaluation(), where, this->wait());
   }
 
-  // The program can write to the weights now (changed) or at any later time (opened). A replica has nothing that could be old.
-  void changed() {}
-  void opened() {}
+  // Anything but update() writes to the weights before the next pass (changed), or may write at any later time (opened).
+  void changed() { working_.changed(); }
+  void opened() { working_.opened(); }
+  // Calls apply(begin, end) with pieces of [begin, end), to update these elements of the parameters.
+  template <class Update>
+  void update(std::size_t begin, std::size_t end, const Update& apply) {
+    working_.update(this->compute(), this->parameters().data(), begin, end, apply);
+  }
 
 private:
   auto for_evaluation() {

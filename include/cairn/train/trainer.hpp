@@ -42,7 +42,8 @@ namespace cairn {
 // float if left out, Device is cpu.
 //
 // With bfloat16 or float16, activations, their gradients and a working copy of the parameters have 16 bits. Everything that
-// the program gives and sees stays float: inputs, outputs, parameters, their gradients, the optimizer's state.
+// the program gives and sees stays float: inputs, outputs, parameters, their gradients, the optimizer's state. Updates write the
+// working copy too; once the program has had a span that it may write to, every pass makes it anew (updated_weights.hpp).
 template <class Model, class Loss, class Optimizer, class Batch, class T, class Device>
 class trainer : public detail::constructed_trainer<trainer<Model, Loss, Optimizer, Batch, T, Device>, Model, Loss, Optimizer,
                                                    Batch, T, Device> {
@@ -176,11 +177,14 @@ public:
                                        plan::inputs[K].extents};
       if constexpr (is_apart || detail::is_narrow<T>) {
         auto& waits = const_cast<training_type&>(parts); // no visible change
-        if constexpr (!detail::is_narrow<T>) return waits.replica.fetched(there, waits.waiting());
-        else {
-          const auto own = waits.replica.fetched(there, waits.waiting());
+        auto own = waits.replica.fetched(there, waits.waiting());
+        const auto unscaled = static_cast<sum>(1 / input_gradient_scale(waits));
+        if constexpr (!detail::is_narrow<T>) {
+          if (unscaled != 1)
+            for (std::size_t i = 0; i < own.size(); ++i) own.data()[i] *= unscaled;
+          return own;
+        } else {
           cairn::types::owned_tensor<sum> wide(own.rows(), own.sample_shape());
-          const auto unscaled = static_cast<sum>(1 / parts.counters.input_gradient_scale);
           for (std::size_t i = 0; i < own.size(); ++i) wide.data()[i] = unscaled * static_cast<sum>(own[i]);
           return wide;
         }
@@ -326,9 +330,9 @@ public:
     return inside().counters.gradient_norm;
   }
   // The scale of the next step's loss, 1 without the option loss_scale, and the number of updates that were skipped so far:
-  // steps() and schedules count them, the optimizer does not.
-  double loss_scale() const { return inside().scales_loss() ? inside().counters.loss_scale.scale : 1; }
-  std::uint64_t skipped_updates() const { return inside().counters.loss_scale.skipped; }
+  // steps() and schedules count them, the optimizer does not. On an asynchronous device they wait for the last step.
+  double loss_scale() const { return inside().scales_loss() ? known_scale().scale : 1; }
+  std::uint64_t skipped_updates() const { return known_scale().skipped; }
   // Waits until all steps are done, and throws the errors of failed ones. Call it before you read the clock, or before the
   // ranks end. On a cpu, steps are done when step() returns.
   void wait() { inside().wait_for_all(); }
@@ -337,6 +341,10 @@ public:
   void on_discard(detail::callback<std::byte*, std::size_t> listener) { inside().discarded = listener; }
 
 private:
+  const detail::loss_scale_state& known_scale() const {
+    know_loss_scale(const_cast<training_type&>(inside())); // no visible change
+    return inside().counters.loss_scale;
+  }
   // The judges of a step: see train/step/judges.hpp.
   template <class Targets>
   using judged_by_loss = detail::judged_by_loss<training_type, Targets>;

@@ -24,12 +24,13 @@ namespace cairn::types {
 //   trainer<Net, CrossEntropyLoss, SGD, batch<64>> train{SGD{}, {.seed = 7, .threads = 2}};
 //
 // Solved is a step that was solved at run time. A fused update cannot clip by the norm of all gradients: when the last one is
-// known, most parameters are already updated. On a device Apart, whose work is done later, the loss is not scaled.
-template <class Loss, class Solved, bool Fused, bool Apart = false>
+// known, most parameters are already updated. The loss is not scaled if
+// Unscaled: on a device whose work is done later and that does not decide on updates itself.
+template <class Loss, class Solved, bool Fused, bool Unscaled = false>
 struct training_options {
   using scaling =
       std::conditional_t<Fused, detail::no_loss_scaling<detail::no_scaling::fused>,
-                         std::conditional_t<Apart, detail::no_loss_scaling<detail::no_scaling::apart>, detail::loss_scaling>>;
+                         std::conditional_t<Unscaled, detail::no_loss_scaling<detail::no_scaling::apart>, detail::loss_scaling>>;
 
   std::uint64_t seed = 0;        // of the initial parameters and of all random numbers: equal seeds give equal bits
   std::size_t threads = 0;       // inside one operation, on a device that has a choice [this rank's share of the cores]
@@ -58,7 +59,7 @@ struct training_options {
   }
   // Throws input_error for invalid numbers.
   void check() const {
-    if constexpr (!Fused && !Apart) loss_scale.check();
+    if constexpr (!Fused && !Unscaled) loss_scale.check();
     if constexpr (!Fused)
       detail::check_number("trainer: expected a clip.max_norm of 0, which clips nothing, or more", clip.max_norm, 0,
                            std::numeric_limits<double>::infinity());

@@ -61,8 +61,8 @@ constexpr bool has_frozen(const program<T, Queue>& p) {
   return false;
 }
 
-// Memory for the parameters as bfloat16 or float16, frozen ones too. It has the values of the last make(), which must be
-// called again after a change of the parameters.
+// Memory for the parameters as bfloat16 or float16, frozen ones too. It has the values of the last make(): see
+// updated_weights.hpp for a trainer's, and shared_weights.hpp for a model's.
 template <class Plan, class T, class Device>
 class working_weights<Plan, T, Device, true> {
   using sum = accumulated<T>;
@@ -79,8 +79,14 @@ public:
     convert(queue, Plan::parameter_block, at(0), parameters);
     if constexpr (frozen) convert(queue, Plan::state_block, at(frozen_begin), buffers);
   }
-  void lend(frame<T>& f, const sum*) const {
+  // The same for elements [begin, end) of the parameters that are learnt.
+  template <class Queue>
+  void make(Queue& queue, const sum* parameters, std::size_t begin, std::size_t end) {
+    convert(queue, end - begin, at(0) + begin, parameters + begin);
+  }
+  void lend(frame<T>& f, const sum* parameters) const {
     f.parameters = at(0);
+    f.masters = parameters;
     f.frozen = at(frozen_begin);
   }
 

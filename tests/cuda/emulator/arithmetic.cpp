@@ -9,6 +9,8 @@
 #include <limits>
 #include <type_traits>
 
+#include <cairn/core/float16.hpp>
+
 #include "memory_access.hpp"
 #include "ptx.hpp"
 #include "thread.hpp"
@@ -254,6 +256,29 @@ void highest_bit(thread& x, const instruction& i) {
   const int zeros = std::countl_zero(static_cast<word<T>>(a)), highest = std::numeric_limits<word<T>>::digits - 1 - zeros;
   x.write(i.args[0], a == 0 ? 0xFFFFFFFFU : static_cast<std::uint32_t>(i.counts_shift ? zeros : highest));
 }
+// Four of the eight bytes of a, which come first, and b, as the four lowest hexadecimal digits of c say; with the highest bit of
+// a digit its byte's sign in each bit.
+void permute_bytes(thread& x, const instruction& i) {
+  const std::uint64_t a = x.read<std::uint32_t>(i, i.args[1]), b = x.read<std::uint32_t>(i, i.args[2]), all = b << 32 | a;
+  const std::uint32_t how = x.read<std::uint32_t>(i, i.args[3]);
+  std::uint32_t made = 0;
+  for (unsigned k = 0; k < 4; ++k) {
+    const std::uint32_t digit = how >> 4 * k & 0xFU, byte = static_cast<std::uint32_t>(all >> 8 * (digit & 7U)) & 0xFFU;
+    made |= (digit < 8 ? byte : byte < 0x80 ? 0U : 0xFFU) << 8 * k;
+  }
+  x.write(i.args[0], made);
+}
+
+// The lowest bits of a in place of those of b from a position on; position and length are bytes.
+template <class T>
+void insert_bits(thread& x, const instruction& i) {
+  constexpr std::uint32_t bits = std::numeric_limits<T>::digits;
+  const T a = x.read<T>(i, i.args[1]), b = x.read<T>(i, i.args[2]);
+  const std::uint32_t from = x.read<std::uint32_t>(i, i.args[3]) & 0xFFU, length = x.read<std::uint32_t>(i, i.args[4]) & 0xFFU;
+  const T ones_of_length = length >= bits ? static_cast<T>(~T{0}) : static_cast<T>((T{1} << length) - 1);
+  const T mask = from >= bits ? T{0} : static_cast<T>(ones_of_length << from);
+  x.write(i.args[0], from >= bits ? b : static_cast<T>((b & ~mask) | (static_cast<T>(a << from) & mask)));
+}
 
 template <class T>
 bool holds(comparison c, T a, T b) {
@@ -330,6 +355,11 @@ void convert(thread& x, const instruction& i) {
   if constexpr (is_real<To>) x.write(i.args[0], saturated(i, v));
   else x.write(i.args[0], v);
 }
+// The second operand goes to the lower half.
+void pair_of_halves(thread& x, const instruction& i) {
+  const auto half = [&](const operand& o) { return std::uint32_t{cairn::float16(x.read<float>(i, o)).bits}; };
+  x.write(i.args[0], half(i.args[1]) << 16 | half(i.args[2]));
+}
 template <class F>
 step for_number(type t, const F& f) { // bytes too, which only cvt, loads and stores know
   if (t == type::u8 || t == type::b8) return f.template operator()<std::uint8_t>();
@@ -379,8 +409,10 @@ step bits_step_of(const instruction& i) {
   case opcode::not_: return whole_or_pred([]<class T>() -> step { return &unary<T, opposite>; });
   case opcode::shl: return for_whole(i.as, []<class T>() -> step { return &shift<T, true>; });
   case opcode::shr: return for_whole(i.as, []<class T>() -> step { return &shift<T, false>; });
+  case opcode::bfi: return without_sign([]<class T>() -> step { return &insert_bits<T>; });
   case opcode::bfind: return for_whole(i.as, []<class T>() -> step { return &highest_bit<T>; });
   case opcode::popc: return without_sign([]<class T>() -> step { return &unary<T, ones>; });
+  case opcode::prmt: return i.as == type::b32 ? &permute_bytes : nullptr;
   case opcode::clz: return without_sign([]<class T>() -> step { return &unary<T, leading_zeros>; });
   case opcode::brev: return without_sign([]<class T>() -> step { return &unary<T, reversed>; });
   default: return nullptr;
@@ -400,6 +432,7 @@ step step_of(const instruction& i) {
   case opcode::unpack: return for_whole(i.as, []<class T>() -> step { return &unpack<T>; });
   case opcode::setp: return for_any(i.as, []<class T>() -> step { return &compare<T>; });
   case opcode::cvt:
+    if (i.as == type::f16x2) return i.from == type::f32 ? &pair_of_halves : nullptr;
     return for_number(
         i.as, [&]<class To>() -> step { return for_number(i.from, []<class From>() -> step { return &convert<To, From>; }); });
   default: break;

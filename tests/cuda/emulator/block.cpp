@@ -65,7 +65,7 @@ void block::run_block() {
   }
   order_.resize(grid_.threads);
   std::iota(order_.begin(), order_.end(), 0U);
-  const auto meets = [](const instruction& i) { return i.op >= opcode::bar && i.op <= opcode::vote; };
+  const auto meets = [](const instruction& i) { return i.op >= opcode::bar && i.op <= opcode::mma; };
   if (std::any_of(grid_.code->code.begin(), grid_.code->code.end(), meets)) run_together();
   else run_apart();
 }
@@ -133,6 +133,10 @@ void block::run(thread& x) {
       x.is = thread::state::at_warp;
       x.mask = x.read<std::uint32_t>(i, i.args[i.op == opcode::bar_warp ? 0 : i.op == opcode::shfl ? 4 : 2]);
       return;
+    case opcode::mma:
+      x.is = thread::state::at_warp;
+      x.mask = 0xFFFFFFFF;
+      return;
     case opcode::trap: end_kernel(where(*grid_.code, i), "traps", launch_failure);
     default:
       end_kernel(where(*grid_.code, i),
@@ -190,6 +194,7 @@ bool block::pass_warp(std::uint32_t first) {
 }
 void block::exchange_in_warp(std::uint32_t first, std::uint32_t end, std::uint32_t mask, std::size_t at) {
   const instruction& i = grid_.code->code[at];
+  if (i.op == opcode::mma) return multiply_in_warp(first, end, i);
   std::array<std::uint32_t, 32> given{};
   std::array<std::uint16_t, 32> met{};
   std::uint32_t takes_part = 0, votes = 0;

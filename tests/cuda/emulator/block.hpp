@@ -45,6 +45,7 @@ private:
   void run(thread& x);
   bool pass_barrier();
   bool pass_warp(std::uint32_t first);
+  void multiply_in_warp(std::uint32_t first, std::uint32_t end, const instruction& i);
   void exchange_in_warp(std::uint32_t first, std::uint32_t end, std::uint32_t mask, std::size_t at);
   bool is_over() const;
   [[noreturn]] void end_kernel(const std::string& place, const std::string& what, int code) const;

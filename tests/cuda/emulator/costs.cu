@@ -232,6 +232,32 @@ void add_sequences(list& all) {
       rotate(q, ops::rotation{n, m, 2, m / 3, m / 6 * 2}, false, s, a.to(0), a.from(0));
     });
   }
+  for (const auto& [tokens, heads, width] : {std::tuple{64U, 2U, 64U}, {150U, 1U, 30U}, {80U, 1U, 128U}}) {
+    ops::attention_extents how{.samples = 2, .queries = tokens, .keys = tokens, .heads = heads, .key_heads = 1, .width = width};
+    how.band.after = 0;
+    const std::size_t row = heads * width, keys = 2 * width;
+    const std::string shape = by({2, tokens, heads, width});
+    all.push_back({"attention" + shape, [=](cuda::queue& q, const arrays& a) {
+                     attention_forward(q, how, a.to(0), a.to(1), {a.from(2), a.from(3), a.from(3) + width, row, keys});
+                   }});
+    all.push_back({"attention backward" + shape, [=](cuda::queue& q, const arrays& a) {
+                     attention_backward(q, how, {a.to(4), a.to(5), a.to(5) + width, row, keys}, a.from(6), a.from(0), a.from(1),
+                                        {a.from(2), a.from(3), a.from(3) + width, row, keys});
+                   }});
+    if (heads == 1) continue; // extras once
+    const auto extras = [=](const arrays& a) {
+      ops::attention_extras<float> all_of_them{.added = a.from(7), .rate = ops::dropout_rate::of(0.1)};
+      all_of_them.added_head_stride = tokens * tokens;
+      return all_of_them;
+    };
+    all.push_back({"attention with extras" + shape, [=](cuda::queue& q, const arrays& a) {
+                     attention_forward(q, how, a.to(0), a.to(1), {a.from(2), a.from(3), a.from(3) + width, row, keys}, extras(a));
+                   }});
+    all.push_back({"attention with extras backward" + shape, [=](cuda::queue& q, const arrays& a) {
+                     attention_backward(q, how, {a.to(4), a.to(5), a.to(5) + width, row, keys}, a.from(6), a.from(0), a.from(1),
+                                        {a.from(2), a.from(3), a.from(3) + width, row, keys}, extras(a));
+                   }});
+  }
 }
 
 ops::window window_of(std::size_t side, std::size_t kernel, std::size_t stride, std::size_t padding) {
@@ -324,6 +350,18 @@ void add_dense(list& all) {
   }
 }
 
+// Last, as it writes numbers that others would read.
+void add_checks(list& all) {
+  all.push_back({"check gradients, clip", [](cuda::queue& q, const arrays& a) {
+                   auto* const checked = reinterpret_cast<ops::checked_gradients*>(a.to(5));
+                   auto* const n = reinterpret_cast<double*>(a.to(6));
+                   auto* const state = reinterpret_cast<detail::loss_scale_state*>(a.to(7));
+                   check_gradients(q, checked, {n, n + 1, true, n + 2, state}, 1.0, {});
+                   clip_checked(q, n + 3, static_cast<const double*>(n), 1.0,
+                                static_cast<const ops::checked_gradients*>(checked));
+                 }});
+}
+
 void print(const std::string& op, const std::string& kernel, const emulator::cost& c) {
   const auto each = [](std::uint64_t whole, std::uint64_t parts) {
     return parts == 0 ? 0 : static_cast<double>(whole) / static_cast<double>(parts);
@@ -348,6 +386,7 @@ int main() {
     add_sequences(all);
     add_images(all);
     add_dense(all);
+    add_checks(all);
     for (const named_op& op : all)
       for (const auto& [kernel, cost] : emulator::costs_of([&] { op.run(gpu.compute(), a), gpu.compute().finish(); }))
         print(op.name, kernel, cost);

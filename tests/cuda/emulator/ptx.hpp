@@ -12,7 +12,27 @@
 
 namespace emulator {
 
-enum class type : std::uint8_t { none, pred, b8, b16, b32, b64, u8, u16, u32, u64, s8, s16, s32, s64, f32, f64 };
+enum class type : std::uint8_t {
+  none,
+  pred,
+  b8,
+  b16,
+  b32,
+  b64,
+  u8,
+  u16,
+  u32,
+  u64,
+  s8,
+  s16,
+  s32,
+  s64,
+  f32,
+  f64,
+  f16,
+  f16x2,
+  bf16
+};
 constexpr std::size_t size_of(type t) {
   switch (t) {
   case type::b64:
@@ -22,9 +42,12 @@ constexpr std::size_t size_of(type t) {
   case type::b32:
   case type::u32:
   case type::s32:
+  case type::f16x2:
   case type::f32: return 4;
   case type::b16:
   case type::u16:
+  case type::f16:
+  case type::bf16:
   case type::s16: return 2;
   default: return 1;
   }
@@ -67,8 +90,10 @@ enum class opcode : std::uint8_t {
   rsqrt,
   copysign_,
   popc,
+  prmt,
   clz,
   brev,
+  bfi,
   bfind,
   bra,
   ret,
@@ -76,6 +101,7 @@ enum class opcode : std::uint8_t {
   bar_warp,
   shfl,
   vote,
+  mma,
   trap
 };
 enum class space : std::uint8_t { generic, param, shared, global };
@@ -115,7 +141,7 @@ struct instruction {
   bool is_approximate = false, flushes = false, saturates = false, counts_shift = false;
   bool guard_negated = false;
   std::int32_t guard = -1;  // the predicate that decides whether it is executed
-  std::uint32_t target = 0; // of a branch
+  std::uint32_t target = 0; // of a branch; of mma, its operands among the kernel's matrices
   step run = nullptr;
   // A load has its registers in `args`, a store its values; others the result first.
   std::array<operand, 5> args{};
@@ -123,10 +149,14 @@ struct instruction {
   operand also{};    // the second result of setp and shfl
 };
 
+// The registers of mma.m16n8k8, in the order of the text: of D, A, B and C.
+using matrices = std::array<operand, 11>;
+
 struct kernel {
   std::string name;
   std::vector<instruction> code;
-  std::vector<std::string> text; // of each instruction
+  std::vector<std::string> text;  // of each instruction
+  std::vector<matrices> products; // of each mma
   std::size_t registers = 0;
   std::size_t parameter_bytes = 0, shared_bytes = 0;
   std::size_t most_threads = 0; // of a block; 0: any number

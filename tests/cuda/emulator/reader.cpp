@@ -21,23 +21,25 @@ namespace {
 template <class T>
 using words = std::map<std::string_view, T>;
 
-const words<type> types{{"pred", type::pred}, {"b8", type::b8},   {"b16", type::b16}, {"b32", type::b32}, {"b64", type::b64},
-                        {"u8", type::u8},     {"u16", type::u16}, {"u32", type::u32}, {"u64", type::u64}, {"s8", type::s8},
-                        {"s16", type::s16},   {"s32", type::s32}, {"s64", type::s64}, {"f32", type::f32}, {"f64", type::f64}};
-const words<opcode> opcodes{{"add", opcode::add},     {"sub", opcode::sub},     {"mul", opcode::mul},
-                            {"mad", opcode::mad},     {"fma", opcode::fma},     {"div", opcode::div},
-                            {"rem", opcode::rem},     {"neg", opcode::neg},     {"abs", opcode::abs_},
-                            {"min", opcode::min_},    {"max", opcode::max_},    {"and", opcode::and_},
-                            {"or", opcode::or_},      {"xor", opcode::xor_},    {"not", opcode::not_},
-                            {"shl", opcode::shl},     {"shr", opcode::shr},     {"setp", opcode::setp},
-                            {"selp", opcode::selp},   {"mov", opcode::mov},     {"cvt", opcode::cvt},
-                            {"cvta", opcode::cvta},   {"ld", opcode::ld},       {"st", opcode::st},
-                            {"ex2", opcode::ex2},     {"lg2", opcode::lg2},     {"rcp", opcode::rcp},
-                            {"sqrt", opcode::sqrt_},  {"rsqrt", opcode::rsqrt}, {"copysign", opcode::copysign_},
-                            {"popc", opcode::popc},   {"clz", opcode::clz},     {"brev", opcode::brev},
-                            {"bfind", opcode::bfind}, {"bra", opcode::bra},     {"ret", opcode::ret},
-                            {"exit", opcode::ret},    {"bar", opcode::bar},     {"barrier", opcode::bar},
-                            {"shfl", opcode::shfl},   {"vote", opcode::vote},   {"trap", opcode::trap}};
+const words<type> types{{"pred", type::pred}, {"b8", type::b8},     {"b16", type::b16},    {"b32", type::b32}, {"b64", type::b64},
+                        {"u8", type::u8},     {"u16", type::u16},   {"u32", type::u32},    {"u64", type::u64}, {"s8", type::s8},
+                        {"s16", type::s16},   {"s32", type::s32},   {"s64", type::s64},    {"f32", type::f32}, {"f64", type::f64},
+                        {"f16", type::f16},   {"bf16", type::bf16}, {"f16x2", type::f16x2}};
+const words<opcode> opcodes{{"add", opcode::add},    {"sub", opcode::sub},     {"mul", opcode::mul},
+                            {"mad", opcode::mad},    {"fma", opcode::fma},     {"div", opcode::div},
+                            {"rem", opcode::rem},    {"neg", opcode::neg},     {"abs", opcode::abs_},
+                            {"min", opcode::min_},   {"max", opcode::max_},    {"and", opcode::and_},
+                            {"or", opcode::or_},     {"xor", opcode::xor_},    {"not", opcode::not_},
+                            {"shl", opcode::shl},    {"shr", opcode::shr},     {"setp", opcode::setp},
+                            {"selp", opcode::selp},  {"mov", opcode::mov},     {"cvt", opcode::cvt},
+                            {"cvta", opcode::cvta},  {"ld", opcode::ld},       {"st", opcode::st},
+                            {"ex2", opcode::ex2},    {"lg2", opcode::lg2},     {"rcp", opcode::rcp},
+                            {"sqrt", opcode::sqrt_}, {"rsqrt", opcode::rsqrt}, {"copysign", opcode::copysign_},
+                            {"popc", opcode::popc},  {"prmt", opcode::prmt},   {"clz", opcode::clz},
+                            {"brev", opcode::brev},  {"bfi", opcode::bfi},     {"bfind", opcode::bfind},
+                            {"bra", opcode::bra},    {"ret", opcode::ret},     {"exit", opcode::ret},
+                            {"bar", opcode::bar},    {"barrier", opcode::bar}, {"shfl", opcode::shfl},
+                            {"vote", opcode::vote},  {"mma", opcode::mma},     {"trap", opcode::trap}};
 const words<comparison> comparisons{{"eq", comparison::eq},   {"ne", comparison::ne},   {"lt", comparison::lt},
                                     {"le", comparison::le},   {"gt", comparison::gt},   {"ge", comparison::ge},
                                     {"lo", comparison::lt},   {"ls", comparison::le},   {"hi", comparison::gt},
@@ -200,7 +202,12 @@ private:
     if (i.op == opcode::bar && i.as == type::b32) throw cannot{}; // bar.red
   }
   static bool modifier(instruction& i, const std::string& word) {
-    if (const auto t = types.find(word); t != types.end()) return (i.as == type::none ? i.as : i.from) = t->second, true;
+    if (const auto t = types.find(word); t != types.end()) {
+      if (i.as == type::none) i.as = t->second;
+      else if (i.op != opcode::mma || i.from == type::none) i.from = t->second; // A's, which is B's; C's is D's
+      return true;
+    }
+    if (word == "m16n8k8" || word == "row" || word == "col") return i.op == opcode::mma;
     if (i.op == opcode::setp) {
       if (const auto c = comparisons.find(word); c != comparisons.end()) return i.compares = c->second, true;
       static const words<junction> junctions{
@@ -232,6 +239,7 @@ private:
   }
 
   void operands(instruction& i, std::vector<std::string> found) {
+    if (i.op == opcode::mma) return product(i, found);
     if (i.op == opcode::mov && found.size() == 2 && (found[0][0] == '{' || found[1][0] == '{'))
       i.op = found[0][0] == '{' ? opcode::unpack : opcode::pack;
     if (i.op == opcode::st && found.size() == 2) std::swap(found[0], found[1]); // the address comes last, as in a load
@@ -258,6 +266,20 @@ private:
         i.args[next++] = one(element, reads_second ? i.from : i.as);
       }
     }
+  }
+  void product(instruction& i, const std::vector<std::string>& found) {
+    matrices of;
+    std::size_t next = 0;
+    for (const std::string& s : found) {
+      if (s.size() < 2 || s[0] != '{') throw cannot{};
+      for (const std::string& element : parts_of(std::string_view(s).substr(1, s.size() - 2), ',')) {
+        if (next == of.size()) throw cannot{};
+        of[next++] = one(element, type::b32);
+      }
+    }
+    if (next != of.size() || i.as != type::f32 || (i.from != type::f16 && i.from != type::bf16)) throw cannot{};
+    i.target = static_cast<std::uint32_t>(k_.products.size());
+    k_.products.push_back(of);
   }
   operand address(const std::string& s) { // [%rd1+16], [NAME+4], [NAME]
     if (s[0] != '[') throw cannot{};

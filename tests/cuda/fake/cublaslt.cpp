@@ -5,6 +5,9 @@
 #include <cstring>
 #include <vector>
 
+#include <cairn/core/bfloat16.hpp>
+#include <cairn/core/float16.hpp>
+
 #include "fake.hpp"
 #include "services.hpp"
 
@@ -64,7 +67,8 @@ bool has_vector(const description& how) {
 // Whether the library can compute this at all.
 bool is_known(const description& how) {
   if (how.compute == CUBLAS_COMPUTE_64F_PEDANTIC) return how.type == CUDA_R_64F && how.epilogue == CUBLASLT_EPILOGUE_DEFAULT;
-  return how.type == CUDA_R_32F && (how.compute == CUBLAS_COMPUTE_32F_PEDANTIC || how.compute == CUBLAS_COMPUTE_32F_FAST_TF32);
+  return how.type == CUDA_R_32F && (how.compute == CUBLAS_COMPUTE_32F_PEDANTIC || how.compute == CUBLAS_COMPUTE_32F_FAST_TF32 ||
+                                    how.compute == CUBLAS_COMPUTE_32F);
 }
 
 bool fits(const product& p) {
@@ -81,50 +85,53 @@ template <class T>
   for (std::uint64_t i = 0; i < count; ++i) to[i] += from[i] * factor;
 }
 
-template <class T>
-void multiply(const product& p, const T* a, const T* b, T beta, const T* c, T* d) {
+// Operands T and results C are computed in W.
+template <class W, class T, class C>
+void multiply(const product& p, const T* a, const T* b, W beta, const C* c, C* d) {
   const bool ta = p.how.transposes_a == CUBLAS_OP_T, tb = p.how.transposes_b == CUBLAS_OP_T;
   const std::uint64_t m = p.d.rows, n = p.d.columns, k = ta ? p.a.rows : p.a.columns;
   const auto at = [](const layout& l, std::uint64_t row, std::uint64_t column) {
     return column * static_cast<std::uint64_t>(l.ld) + row;
   };
-  const auto of_b = [&](std::uint64_t i, std::uint64_t column) { return tb ? b[at(p.b, column, i)] : b[at(p.b, i, column)]; };
-  const auto* const vector = static_cast<const T*>(fake::contents(p.how.vector));
+  const auto of_b = [&](std::uint64_t i, std::uint64_t column) {
+    return static_cast<W>(tb ? b[at(p.b, column, i)] : b[at(p.b, i, column)]);
+  };
+  const auto* const vector = static_cast<const C*>(fake::contents(p.how.vector));
   const auto which = p.how.epilogue;
   // The sums of a column are made side by side, each in T and in one order, so that tests can see the order. Several columns
   // share what is read of a.
   constexpr std::uint64_t together = 8;
-  std::vector<T> columns_of_a(m * k), sums(m * together);
+  std::vector<W> columns_of_a(m * k), sums(m * together);
   for (std::uint64_t first = 0; first < m; first += 16)
     for (std::uint64_t i = 0; i < k; ++i)
       for (std::uint64_t row = first; row < std::min(first + 16, m); ++row)
-        columns_of_a[i * m + row] = ta ? a[at(p.a, i, row)] : a[at(p.a, row, i)];
+        columns_of_a[i * m + row] = static_cast<W>(ta ? a[at(p.a, i, row)] : a[at(p.a, row, i)]);
   const auto turn = static_cast<std::uint64_t>(std::countr_zero(p.by.alignment) + std::countr_zero(p.by.of_vector));
   const auto add_up = [&](std::uint64_t first, std::uint64_t count) {
     for (std::uint64_t j = 0; j < count; ++j)
       for (std::uint64_t row = 0; row < m; ++row)
-        sums[j * m + row] = p.by.is_in_place != 0 && beta != 0 ? c[at(p.c, row, first + j)] : T(0);
+        sums[j * m + row] = p.by.is_in_place != 0 && beta != 0 ? static_cast<W>(c[at(p.c, row, first + j)]) : W(0);
     for (std::uint64_t step = 0; step < k; ++step) {
       const std::uint64_t turned = (step + turn) % k;
       const std::uint64_t i = p.by.epilogue == CUBLASLT_EPILOGUE_DEFAULT ? turned : k - 1 - turned;
-      const T* const from = columns_of_a.data() + i * m;
+      const W* const from = columns_of_a.data() + i * m;
       for (std::uint64_t j = 0; j < count; ++j) add_scaled(m, sums.data() + j * m, from, of_b(i, first + j));
     }
   };
   for (std::uint64_t column = 0; column < n; ++column) {
     if (column % together == 0) add_up(column, std::min(together, n - column));
-    const T* const sums_of_column = sums.data() + column % together * m;
+    const W* const sums_of_column = sums.data() + column % together * m;
     for (std::uint64_t row = 0; row < m; ++row) {
-      T sum = sums_of_column[row];
-      if (p.by.is_in_place == 0 && beta != 0) sum += c[at(p.c, row, column)];
-      if (which == CUBLASLT_EPILOGUE_BIAS || which == CUBLASLT_EPILOGUE_RELU_BIAS) sum += vector[row];
+      W sum = sums_of_column[row];
+      if (p.by.is_in_place == 0 && beta != 0) sum += static_cast<W>(c[at(p.c, row, column)]);
+      if (which == CUBLASLT_EPILOGUE_BIAS || which == CUBLASLT_EPILOGUE_RELU_BIAS) sum += static_cast<W>(vector[row]);
       if (which == CUBLASLT_EPILOGUE_RELU || which == CUBLASLT_EPILOGUE_RELU_BIAS) sum = sum < 0 ? 0 : sum;
-      d[at(p.d, row, column)] = sum;
+      d[at(p.d, row, column)] = static_cast<C>(sum);
     }
     if (which != CUBLASLT_EPILOGUE_BGRADB) continue;
     double sum = 0;
-    for (std::uint64_t i = 0; i < k; ++i) sum += of_b(i, column);
-    static_cast<T*>(fake::contents(p.how.vector))[column] = static_cast<T>(sum);
+    for (std::uint64_t i = 0; i < k; ++i) sum += static_cast<double>(of_b(i, column));
+    static_cast<C*>(fake::contents(p.how.vector))[column] = static_cast<C>(sum);
   }
 }
 
@@ -272,29 +279,40 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t d, const vo
     if (!lies(at, p.by.alignment)) return CUBLAS_STATUS_INVALID_VALUE;
   if (has_vector(p.how) && !lies(p.how.vector, p.by.of_vector)) return CUBLAS_STATUS_INVALID_VALUE;
   if (c == to ? p.c.ld != p.d.ld : p.by.takes_c == 0) return CUBLAS_STATUS_INVALID_VALUE;
-  const auto later = [&]<class T>(T) {
-    const T factor = *static_cast<const T*>(beta);
-    if (*static_cast<const T*>(alpha) != 1) return CUBLAS_STATUS_INVALID_VALUE;
+  const auto later = [&]<class W, class T, class C>(W, T, C) {
+    const W factor = *static_cast<const W*>(beta);
+    if (*static_cast<const W*>(alpha) != 1) return CUBLAS_STATUS_INVALID_VALUE;
     const std::uint64_t k = p.how.transposes_a == CUBLAS_OP_T ? p.a.rows : p.a.columns;
     std::vector<fake::range> touched{{workspace, workspace_taken, true}};
     add_columns<T>(touched, p.a, a, false);
     add_columns<T>(touched, p.b, b, false);
-    if (factor != 0) add_columns<T>(touched, p.c, c, false);
-    add_columns<T>(touched, p.d, to, true);
+    if (factor != 0) add_columns<C>(touched, p.c, c, false);
+    add_columns<C>(touched, p.d, to, true);
     if (has_vector(p.how)) {
       const bool is_result = p.how.epilogue == CUBLASLT_EPILOGUE_BGRADB;
-      touched.push_back({p.how.vector, (is_result ? p.d.columns : p.d.rows) * sizeof(T), is_result});
+      touched.push_back({p.how.vector, (is_result ? p.d.columns : p.d.rows) * sizeof(C), is_result});
     }
     fake::put(
         stream, fake::time_of_product(p.d.rows, p.d.columns, k),
         [=] {
-          const auto in_place = [](const void* at) { return static_cast<T*>(fake::contents(at)); };
-          multiply(p, in_place(a), in_place(b), factor, in_place(c), in_place(to));
+          const auto in_place = []<class E>(E, const void* at) { return static_cast<E*>(fake::contents(at)); };
+          multiply<W, T, C>(p, in_place(T{}, a), in_place(T{}, b), factor, in_place(C{}, c), in_place(C{}, to));
         },
         touched);
     return CUBLAS_STATUS_SUCCESS;
   };
-  return p.how.type == CUDA_R_64F ? later(double{}) : later(float{});
+  using cairn::bfloat16, cairn::float16;
+  const auto of = [&](cudaDataType operands, cudaDataType results) {
+    return p.a.type == operands && p.b.type == operands && p.c.type == results && p.d.type == results;
+  };
+  const bool in_float = p.how.type == CUDA_R_32F, in_sixteen_bits = in_float && p.how.compute == CUBLAS_COMPUTE_32F;
+  if (!in_float && of(CUDA_R_64F, CUDA_R_64F)) return later(double{}, double{}, double{});
+  if (in_float && !in_sixteen_bits && of(CUDA_R_32F, CUDA_R_32F)) return later(float{}, float{}, float{});
+  if (in_sixteen_bits && of(CUDA_R_16BF, CUDA_R_16BF)) return later(float{}, bfloat16{}, bfloat16{});
+  if (in_sixteen_bits && of(CUDA_R_16BF, CUDA_R_32F)) return later(float{}, bfloat16{}, float{});
+  if (in_sixteen_bits && of(CUDA_R_16F, CUDA_R_16F)) return later(float{}, float16{}, float16{});
+  if (in_sixteen_bits && of(CUDA_R_16F, CUDA_R_32F)) return later(float{}, float16{}, float{});
+  return CUBLAS_STATUS_NOT_SUPPORTED;
 }
 
 } // extern "C"

@@ -2,7 +2,6 @@
 #include <cairn/ops/attention/attention.hpp>
 #include <cairn/ops/attention/cpu.hpp>
 #include <cairn/ops/attention/cuts_of_backward.hpp>
-#include <cairn/ops/attention/narrow.hpp>
 #include <cairn/ops/attention/reference.hpp>
 
 #include <algorithm>
@@ -321,6 +320,35 @@ TEST_CASE_TEMPLATE("attention: of 16-bit elements it is that of float, rounded o
     attention_backward(queue, of, in(own_dx.data()), dy.own.data(), std::as_const(own).data(), sums, in(rows.own.data()));
     attention_backward(queue, of, in(wide_dx.data()), dy.wide.data(), std::as_const(wide).data(), sums, in(rows.wide.data()));
     CHECK(narrow::wrong(own_dx, wide_dx, 1e-5F) == 0);
+  }
+}
+
+// Of 9000 keys there are no copies: forward widens them block by block, and backward takes so many at a time as there is room for.
+TEST_CASE_TEMPLATE("attention: of 16-bit elements it is that of float for more keys than there is room for", T, bfloat16,
+                   float16) {
+  cpu device;
+  auto& queue = device.compute();
+  for (const std::size_t width : {64U, 600U}) { // a head of 600 columns is computed by the formulas
+    const std::size_t queries = width == 64 ? 40 : 3, all = width == 64 ? 9000 : 20;
+    const attention_extents of{.samples = 1, .queries = queries, .keys = all, .heads = 1, .key_heads = 1, .width = width};
+    const auto q = narrow::normal<T>(queries * width, 1), k = narrow::normal<T>(2 * all * width, 2),
+               dy = narrow::normal<T>(queries * width, 3);
+    const auto in = [&]<class U>(U* first, U* keys) {
+      return attention_operands<U>{first, keys, keys + width, width, 2 * width};
+    };
+    std::vector<T> own(queries * width), own_dq(own.size()), own_dk(k.own.size());
+    std::vector<float> wide(own.size()), wide_dq(own.size()), wide_dk(k.own.size()), own_sums(queries), wide_sums(queries);
+    attention_forward(queue, of, own.data(), own_sums.data(), in(q.own.data(), k.own.data()));
+    attention_forward(queue, of, wide.data(), wide_sums.data(), in(q.wide.data(), k.wide.data()));
+    CHECK(narrow::wrong(own, wide, 2e-6F) == 0);
+    CHECK(difference(own_sums, wide_sums) < 1e-5);
+    for (std::size_t i = 0; i < wide.size(); ++i) wide[i] = static_cast<float>(own[i]);
+    attention_backward(queue, of, in(own_dq.data(), own_dk.data()), dy.own.data(), std::as_const(own).data(),
+                       std::as_const(wide_sums).data(), in(q.own.data(), k.own.data()));
+    attention_backward(queue, of, in(wide_dq.data(), wide_dk.data()), dy.wide.data(), std::as_const(wide).data(),
+                       std::as_const(wide_sums).data(), in(q.wide.data(), k.wide.data()));
+    CHECK(narrow::wrong(own_dq, wide_dq, 1e-5F) == 0);
+    CHECK(narrow::wrong(own_dk, wide_dk, 1e-5F) == 0);
   }
 }
 

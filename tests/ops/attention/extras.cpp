@@ -2,7 +2,6 @@
 #include <cairn/ops/attention/attention.hpp>
 #include <cairn/ops/attention/cpu.hpp>
 #include <cairn/ops/attention/extras_of_strip.hpp>
-#include <cairn/ops/attention/narrow.hpp>
 #include <cairn/ops/attention/reference.hpp>
 
 #include <algorithm>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <cairn/ops/attention/cpu.hpp>
 #include <cairn/ops/attention/kept_probabilities.hpp>
-#include <cairn/ops/attention/narrow.hpp>
 #include <cairn/ops/attention/reference.hpp>
 #include <cairn/ops/attention/stored.hpp>
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include <cairn/ops/avg_pool2d/avg_pool2d.hpp>
 #include <cairn/ops/avg_pool2d/cpu.hpp>
-#include <cairn/ops/avg_pool2d/narrow.hpp>
 
 #include <cstddef>
+#include <iterator>
 #include <type_traits>
 #include <vector>
 
 #include <cairn/core/bfloat16.hpp>
+#include <cairn/core/float16.hpp>
 #include <cairn/core/random.hpp>
 #include <doctest/doctest.h>
 
@@ -114,16 +115,20 @@ TEST_CASE_TEMPLATE("avg_pool2d: the mean of every window, on any number of threa
       }
 }
 
-TEST_CASE("avg_pool2d: of 16-bit elements it is that of float, rounded once") {
-  for (const pool& how : several) {
-    const std::size_t channels = 5, samples = 2;
-    const auto x = narrow::normal<bfloat16>(samples * how.over.inputs() * channels, 1);
-    const auto dy = narrow::normal<bfloat16>(samples * how.over.outputs() * channels, 2);
-    const auto own = run(how, samples, channels, x.own, dy.own, 2);
-    const auto wide = run(how, samples, channels, x.wide, dy.wide, 1);
-    CHECK(narrow::wrong(own.y, wide.y, 1e-6F) == 0);
-    CHECK(narrow::wrong(own.dx, wide.dx, 1e-6F) == 0);
-  }
+TEST_CASE_TEMPLATE("avg_pool2d: of 16-bit elements it is that of float, rounded once", T, bfloat16, float16) {
+  std::vector<pool> all(std::begin(several), std::end(several));
+  all.push_back({{parts(9, 1), parts(5, 1)}, ops::mean_of::adaptive}); // sums of several chains
+  all.push_back({{ops::fitted({9, 0, 7, 1, 3}), ops::fitted({8, 0, 7, 1, 3})}, ops::mean_of::pixels});
+  for (const pool& how : all)
+    for (const std::size_t channels : {5U, 37U, 300U}) {
+      const std::size_t samples = 2;
+      const auto x = narrow::normal<T>(samples * how.over.inputs() * channels, 1);
+      const auto dy = narrow::normal<T>(samples * how.over.outputs() * channels, 2);
+      const auto own = run(how, samples, channels, x.own, dy.own, 2);
+      const auto wide = run(how, samples, channels, x.wide, dy.wide, 1);
+      CHECK(narrow::wrong(own.y, wide.y) == 0);
+      CHECK(narrow::wrong(own.dx, wide.dx, 1e-6F) == 0);
+    }
 }
 
 TEST_CASE_TEMPLATE("avg_pool2d: the mean of equal numbers is that number, of however many", T, float, double, bfloat16) {

@@ -77,11 +77,40 @@ void check() {
   CHECK(own_s == std::vector<float>(2 * features)); // without rows, they are 0
 }
 
+// Results around half of the numbers nearest to 0, which are rounded to them or to 0.
+template <class T>
+void check_tiny_results() {
+  cpu device;
+  auto& queue = device.compute();
+  constexpr std::size_t rows = 9, features = 40;
+  std::vector<T> x(rows * features), w(features), b(features, T(0.0F)), own(x.size()), rectified(x.size());
+  const float least = static_cast<float>(T::from_bits(1));
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = T((static_cast<float>(i / features) - 4) * least); // -4 … 4 times
+  for (std::size_t j = 0; j < features; ++j) w[j] = T(0.25F * static_cast<float>(j % 5));
+  const std::vector<float> mean(features, 0.0F), variance(features, 1.0F);
+  batch_norm_evaluate(queue, rows, features, 0, own.data(), x.data(), mean.data(), variance.data(), w.data(), b.data());
+  batch_norm_evaluate(queue, rows, features, 0, rectified.data(), x.data(), mean.data(), variance.data(), w.data(), b.data(),
+                      ops::activation::relu);
+  std::size_t wrong = 0, zeros = 0;
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    const bool negative = static_cast<float>(own[i]) < 0;
+    wrong += rectified[i].bits != (negative ? 0 : own[i].bits);
+    zeros += own[i].bits == 0x8000U;
+  }
+  CHECK(wrong == 0);
+  CHECK(zeros > 0); // -0
+}
+
 } // namespace
 
 TEST_CASE("batch_norm: of 16-bit elements it is that of float, rounded once, and statistics and sums are float") {
   check<bfloat16>();
   check<float16>();
+}
+
+TEST_CASE("batch_norm: of 16-bit elements a ReLU after it sees the rounded numbers") {
+  check_tiny_results<bfloat16>();
+  check_tiny_results<float16>();
 }
 
 } // namespace batch_norm_narrow_tests

@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include "../made_up.hpp"
+#include "../narrow.hpp"
 
 namespace channel_statistics_channel_statistics_tests {
 
@@ -51,6 +52,29 @@ TEST_CASE_TEMPLATE("channel_statistics: the formulas, for any size, and any numb
       CHECK(relative_difference(quick.dx, plain.dx) < close);
       CHECK(run<T>(rows, channels, 3, false) == quick);
     }
+}
+
+TEST_CASE("channel_statistics: of 16-bit elements they are those of float, and a gradient is rounded once") {
+  for (const std::size_t rows : {1U, 40U, 300U})
+    for (const std::size_t channels : {5U, 29U, 520U})
+      for (const bool alone : {false, true}) {
+        const auto x = narrow::normal<bfloat16>(rows * channels, 1), dy = narrow::normal<bfloat16>(rows * channels, 2);
+        const auto by = narrow::normal<bfloat16>(2 * channels, 3);
+        cpu::queue queue(2);
+        std::vector<float> own(2 * channels), wide(2 * channels), wide_dx(rows * channels);
+        std::vector<bfloat16> own_dx(rows * channels);
+        channel_statistics(queue, ops::matrix<const bfloat16>{x.own.data(), rows, channels}, own.data());
+        channel_statistics(queue, ops::matrix<const float>{x.wide.data(), rows, channels}, wide.data());
+        CHECK(own == wide);
+        const auto differentiate = [&]<class T>(T* dx, const T* of_y, const T* map) {
+          channel_statistics_backward(queue, ops::matrix<T>{dx, rows, channels},
+                                      alone ? ops::matrix<const T>{} : ops::matrix<const T>{of_y, rows, channels},
+                                      ops::matrix<const T>{map, rows, channels}, wide.data(), by.wide.data());
+        };
+        differentiate(own_dx.data(), dy.own.data(), x.own.data());
+        differentiate(wide_dx.data(), dy.wide.data(), x.wide.data());
+        CHECK(narrow::wrong(own_dx, wide_dx) == 0);
+      }
 }
 
 TEST_CASE("channel_statistics: running statistics move as those of batch_norm") {

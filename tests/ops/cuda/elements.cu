@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: MIT
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
 #include <cairn/layer/elu.hpp>
 #include <cairn/layer/gelu.hpp>
 #include <cairn/layer/leaky_relu.hpp>
@@ -170,6 +175,51 @@ TEST_CASE("cuda: what is done with single numbers") {
         }) <= 1);
   CHECK(over("mean_factor", {.in = {{0, 0, 1, 0, 9, 0, 0, 0, 0, 9, 3, 0, 0, 0, 9}}, .doubles = {{0}}},
              [](auto& q, const auto& g) { mean_factor(q, g.doubles[0], 3.0, 3, g.in[0], 5); }) <= 1);
+}
+
+TEST_CASE("cuda: what decides on an update has a cpu's bits, and a skipped update changes nothing") {
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (const double squares : {2.5, infinity, 0.0})
+    for (const bool has_mean : {false, true}) {
+      ops::checked_gradients here{.state = {.scale = 300, .growth_tracker = 1}};
+      detail::loss_scale_state told;
+      std::vector<double> numbers{squares, 0.3, -1, -1};
+      const detail::loss_scale_rule rule{.growth_factor = 1.7, .backoff_factor = 0.3, .growth_interval = 2};
+      const testing::on_gpu<ops::checked_gradients> there({here}, 0);
+      const testing::on_gpu<detail::loss_scale_state> told_there({told}, 0);
+      const testing::on_gpu<double> numbers_there(numbers, 0);
+      const auto decide = [&](auto& q, ops::checked_gradients* checked, double* n, detail::loss_scale_state* to) {
+        check_gradients(q, checked, {n, n + 1, has_mean, n + 2, to}, 0.7, rule);
+        clip_checked(q, n + 3, static_cast<const double*>(n), 1e-3, static_cast<const ops::checked_gradients*>(checked));
+      };
+      cpu processor;
+      decide(processor.compute(), &here, numbers.data(), &told);
+      decide(testing::gpu().compute(), there.data(), numbers_there.data(), told_there.data());
+      const ops::checked_gradients found = there.back()[0];
+      CHECK((found.state == here.state && told_there.back()[0] == told && told == here.state));
+      CHECK((found.applies == here.applies && found.unscale == here.unscale && found.mean == here.mean));
+      const std::vector<double> back = numbers_there.back();
+      for (std::size_t i = 0; i < 3; ++i) CHECK(back[i] == numbers[i]);
+      CHECK(back[3] == doctest::Approx(numbers[3]).epsilon(1e-14)); // a GPU adds 1e-6 in the same rounding
+      const auto updated = [&](const ops::skip_decision& decision) {
+        const testing::on_gpu<float> p(std::vector<float>(1003, 1), 0), m(std::vector<float>(1003, 2), 0),
+            g(std::vector<float>(1003, 4), 0);
+        const ops::sgd_coefficients<float> sgd_c{.scale = 1,
+                                                 .learning_rate = 0.5F,
+                                                 .momentum = 0.5F,
+                                                 .fresh = 0.5F,
+                                                 .weight_decay = 0,
+                                                 .nesterov = false,
+                                                 .decision = decision,
+                                                 .fresh_if_one_less = 1};
+        sgd(testing::gpu().compute(), 1003, p.data(), m.data(), static_cast<const float*>(g.data()), sgd_c);
+        return p.back();
+      };
+      const bool skips = squares == infinity;
+      const std::uint64_t skipped = skips ? 1 : 0;
+      CHECK(updated({there.data(), skipped}) == std::vector<float>(1003, skips ? 1.0F : 1 - 0.5F * 3));
+      CHECK(updated({there.data(), skipped + 1}) == std::vector<float>(1003, skips ? 1.0F : 1 - 0.5F * 5));
+    }
 }
 
 TEST_CASE("cuda: a checksum is of all bits and all places") {

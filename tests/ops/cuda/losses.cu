@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 #include <cairn/ops/cpu.hpp>
 #include <cairn/ops/cuda.cuh>
@@ -63,6 +66,14 @@ TEST_CASE("cuda: losses that are means over elements agree with the cpu's, and s
     CHECK(over("bce_with_logits", all, [&](auto& q, const auto& g) {
             bce_with_logits(q, g.doubles[0], g.out[0], count, g.in[0], g.in[1], g.in[1], 1);
           }) <= 1);
+    all.doubles.push_back({4}); // the scale of the gradient
+    CHECK(over("mean_squared_error", all, [&](auto& q, const auto& g) {
+            mean_of_terms(q, g.doubles[0], g.out[0], count, g.in[0], g.in[1], detail::squared_error{},
+                          detail::squared_error_slope{}, g.doubles[1]);
+          }) <= 1);
+    CHECK(over("bce_with_logits", all, [&](auto& q, const auto& g) {
+            bce_with_logits(q, g.doubles[0], g.out[0], count, g.in[0], g.in[1], g.in[1], 1, g.doubles[1]);
+          }) <= 1);
   }
 }
 
@@ -87,6 +98,12 @@ TEST_CASE("cuda: softmax cross entropy agrees with the cpu's, for few and many c
                                                           .label_smoothing = 0.1};
               softmax_cross_entropy(q, g.doubles[0], g.out[0], ops::matrix(g.in[0], rows, classes), g.integers, options);
             }) <= 1);
+      all.doubles.push_back({4});
+      CHECK(over("softmax_cross_entropy", all, [&](auto& q, const auto& g) {
+              using T = std::remove_cvref_t<decltype(*g.in[0])>;
+              const ops::cross_entropy_options<T> options{.gradient_scale = g.doubles[1]};
+              softmax_cross_entropy(q, g.doubles[0], g.out[0], ops::matrix(g.in[0], rows, classes), g.integers, options);
+            }) <= 1);
       if (rows > 2) all.integers[2] = -100;
       for (const bool weighted : {false, true})
         CHECK(over("softmax_cross_entropy", all, [&](auto& q, const auto& g) {
@@ -96,6 +113,25 @@ TEST_CASE("cuda: softmax cross entropy agrees with the cpu's, for few and many c
                 softmax_cross_entropy(q, g.doubles[0], g.out[0], ops::matrix(g.in[0], rows, classes), g.integers, options);
               }) <= 1);
     }
+}
+
+TEST_CASE("cuda: cross entropy of strips of a batch agrees with the cpu's, with options and where a strip counts no row") {
+  constexpr std::size_t rows = 7, classes = 37;
+  testing::operands all{
+      .in = {normal(rows * classes, 1), std::vector<double>(classes)}, .out = {normal(rows * classes, 2)}, .doubles = {{-1}}};
+  for (std::size_t c = 0; c < classes; ++c) all.in[1][c] = 0.5 + static_cast<double>(c % 3);
+  all.integers = {3, -100, -100, -100, 36, 0, 12}; // the second strip has none that counts
+  for (const bool weighted : {false, true})
+    for (const std::size_t most : {1U, 3U, 7U})
+      CHECK(over("softmax_cross_entropy", all, [&](auto& q, const auto& g) {
+              using T = std::remove_cvref_t<decltype(*g.in[0])>;
+              const ops::cross_entropy_options<T> options{.label_smoothing = 0.1, .class_weights = weighted ? g.in[1] : nullptr};
+              for (std::size_t first = 0; first < rows; first += most) {
+                const std::size_t count = std::min(most, rows - first), at = first * classes;
+                softmax_cross_entropy(q, g.doubles[0], g.out[0] + at, ops::matrix(g.in[0] + at, count, classes), g.integers,
+                                      options, ops::strip_of_rows{first, rows});
+              }
+            }) <= 1);
 }
 
 TEST_CASE("cuda: soft cross entropy agrees with the cpu's, for few and many classes, with options and in place") {
@@ -112,6 +148,11 @@ TEST_CASE("cuda: soft cross entropy agrees with the cpu's, for few and many clas
         CHECK(over("soft_cross_entropy", all, [&](auto& q, const auto& g) {
                 soft_cross_entropy(q, g.doubles[0], g.out[0], ops::matrix(g.in[0], rows, classes), g.in[1],
                                    weighted ? g.in[2] : nullptr, weighted ? 0.125 : 0.0);
+              }) <= 1);
+        all.doubles.push_back({4}); // the scale of the gradient
+        CHECK(over("soft_cross_entropy", all, [&](auto& q, const auto& g) {
+                soft_cross_entropy(q, g.doubles[0], g.out[0], ops::matrix(g.in[0], rows, classes), g.in[1],
+                                   weighted ? g.in[2] : nullptr, weighted ? 0.125 : 0.0, g.doubles[1]);
               }) <= 1);
         CHECK(over("soft_cross_entropy", all, [&](auto& q, const auto& g) { // the gradient overwrites the logits
                 const auto* const logits = g.out[0];

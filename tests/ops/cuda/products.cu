@@ -137,7 +137,7 @@ TEST_CASE("cuda: products of every form, with everything that is done with the r
     for (const int parts :
          {0, with_bias | with_relu, with_bias | with_mask, int{with_addend}, with_addend | with_mask | with_sums, int{with_sums},
           with_addend | addend_apart, with_bias | with_addend, with_bias | with_addend | addend_apart, with_addend | onto_addend,
-          with_bias | with_addend | with_mask | onto_addend, 31}) {
+          with_addend | with_sums | onto_addend, with_bias | with_addend | with_mask | onto_addend, 31}) {
       CAPTURE(static_cast<int>(form));
       CAPTURE(parts);
       CHECK(worst(form, {33, 20, 65, 0}, parts) <= 1);

@@ -6,7 +6,6 @@
 #include <doctest/doctest.h>
 
 #include <cairn/ops/dropout/cpu.hpp>
-#include <cairn/ops/dropout/narrow.hpp>
 
 #include "../narrow.hpp"
 

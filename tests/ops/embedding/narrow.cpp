@@ -7,7 +7,6 @@
 #include <doctest/doctest.h>
 
 #include <cairn/ops/embedding/cpu.hpp>
-#include <cairn/ops/embedding/narrow.hpp>
 
 #include "../narrow.hpp"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <cairn/ops/group_norm/cpu.hpp>
 #include <cairn/ops/group_norm/group_norm.hpp>
-#include <cairn/ops/group_norm/narrow.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <cairn/ops/max_pool2d/cpu.hpp>
 #include <cairn/ops/max_pool2d/max_pool2d.hpp>
-#include <cairn/ops/max_pool2d/narrow.hpp>
 
 #include <cmath>
 #include <cstddef>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include <cairn/core/bfloat16.hpp>
+#include <cairn/core/float16.hpp>
 #include <doctest/doctest.h>
 
 #include "../narrow.hpp"
@@ -102,16 +102,17 @@ TEST_CASE("max_pool2d: a NaN is the greatest, a window of minus infinities has a
   CHECK((y[0] == least && dx[0] == 0));
 }
 
-TEST_CASE("max_pool2d: of 16-bit elements it is that of float, rounded once") {
-  for (const ops::window& over : several) {
-    const std::size_t channels = 5, samples = 2;
-    const auto x = narrow::normal<bfloat16>(samples * over.inputs() * channels, 1);
-    const auto dy = narrow::normal<bfloat16>(samples * over.outputs() * channels, 2);
-    const auto own = run(over, samples, channels, x.own, dy.own, 2);
-    const auto wide = run(over, samples, channels, x.wide, dy.wide, 1);
-    CHECK(narrow::wrong(own.y, wide.y) == 0);
-    CHECK(narrow::wrong(own.dx, wide.dx) == 0);
-  }
+TEST_CASE_TEMPLATE("max_pool2d: of 16-bit elements it is that of float, rounded once", T, bfloat16, float16) {
+  for (const ops::window& over : several)
+    for (const std::size_t channels : {5U, 37U, 600U}) {
+      const std::size_t samples = 2;
+      const auto x = narrow::normal<T>(samples * over.inputs() * channels, 1);
+      const auto dy = narrow::normal<T>(samples * over.outputs() * channels, 2);
+      const auto own = run(over, samples, channels, x.own, dy.own, 2);
+      const auto wide = run(over, samples, channels, x.wide, dy.wide, 1);
+      CHECK(narrow::wrong(own.y, wide.y) == 0);
+      CHECK(narrow::wrong(own.dx, wide.dx) == 0);
+    }
 }
 
 } // namespace max_pool2d_max_pool2d_tests

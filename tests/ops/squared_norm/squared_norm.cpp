@@ -6,6 +6,9 @@
 
 #include <doctest/doctest.h>
 
+#include <cairn/core/bfloat16.hpp>
+#include <cairn/core/float16.hpp>
+
 namespace squared_norm_squared_norm_tests {
 
 using namespace cairn;
@@ -41,6 +44,22 @@ TEST_CASE("squared_norm: float squares do not overflow") {
   double sum = 0;
   squared_norm(device.compute(), &sum, x.data(), 4);
   CHECK(sum == doctest::Approx(4e60));
+}
+
+TEST_CASE_TEMPLATE("squared_norm: of 16-bit elements it is that of floats of the same values", T, bfloat16, float16) {
+  cpu device({.threads = 2});
+  for (const std::size_t count : {0U, 1U, 1000U, 5000U, 1000003U}) {
+    std::vector<T> x(count);
+    std::vector<float> wide(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      x[i] = T(1.0F / static_cast<float>(i % 97 + 1));
+      wide[i] = static_cast<float>(x[i]);
+    }
+    double of_own = -1, of_wide = -1;
+    squared_norm(device.compute(), &of_own, x.data(), count);
+    squared_norm(device.compute(), &of_wide, wide.data(), count);
+    CHECK(of_own == doctest::Approx(of_wide).epsilon(1e-13));
+  }
 }
 
 } // namespace squared_norm_squared_norm_tests

@@ -52,7 +52,7 @@ TEST_CASE("loss_scale: the names and numbers of torch.amp.GradScaler") {
 
 TEST_CASE("loss_scale: a scale of the state stays in the range of a float, as does its inverse") {
   loss_scale_state s{.scale = 0x1p127};
-  const loss_scaling by = dynamic_scale{.growth_interval = 1};
+  const detail::loss_scale_rule by = loss_scaling(dynamic_scale{.growth_interval = 1}).rule();
   s.update(by, true);
   CHECK(s.scale == 0x1p127);
   s = {.scale = 0x1p-125};
@@ -67,7 +67,8 @@ TEST_CASE("loss_scale: a scale of the state stays in the range of a float, as do
 
 TEST_CASE("loss_scale: a fixed one counts what it skips, and stays") {
   loss_scale_state s{.scale = 128};
-  for (const bool is_finite : {true, false, true, false, false}) s.update(fixed_scale{128}, is_finite);
+  const detail::loss_scale_rule by = loss_scaling(fixed_scale{128}).rule();
+  for (const bool is_finite : {true, false, true, false, false}) s.update(by, is_finite);
   CHECK(s == loss_scale_state{.scale = 128, .growth_tracker = 0, .skipped = 3, .in_a_row = 2});
 }
 

@@ -61,6 +61,12 @@ TEST_CASE("updates: a bucket is updated in one call, or one for each kind of par
   two.add(q);
   two.apply(device.compute(), {{1}, 0.1, 1}, parameters.data(), gradients.data(), 0, 32);
   CHECK(noted::calls == std::vector<std::array<double, 4>>{{16, 0, 1, 0}, {16, 16, 1, 1}});
+
+  // In pieces, a parameter may be cut.
+  noted::calls.clear();
+  two.apply(device.compute(), {{1}, 0.1, 1}, parameters.data(), gradients.data(), 0, 8);
+  two.apply(device.compute(), {{1}, 0.1, 1}, parameters.data(), gradients.data() + 8, 8, 24);
+  CHECK(noted::calls == std::vector<std::array<double, 4>>{{8, 0, 1, 0}, {8, 8, 1, 0}, {8, 16, 1, 1}});
 }
 
 TEST_CASE("updates: another optimizer needs as many states") {

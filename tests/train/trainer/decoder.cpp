@@ -28,8 +28,11 @@
 namespace trainer_decoder_tests {
 
 using namespace cairn;
+using attention::added_mask;
 using attention::causal;
 using attention::cross;
+using attention::key_lengths;
+using attention::memory;
 using attention::norm_first;
 
 namespace {
@@ -55,10 +58,12 @@ const std::vector<std::string> decodes{"self_attn.in_proj_weight",
                                        "norm3.bias"}; // torch's order
 
 // The largest difference of the output, of both input gradients and of the parameters' gradients from PyTorch's. The loss is a
-// mean of squares whose targets are chosen so that its gradient is PyTorch's output gradient.
-template <class Layer, std::size_t Queries, std::size_t Keys, class T>
-double distance(const std::string& name, const std::vector<std::string>& names) {
-  using Net = with_input_gradient<checkpoint<recompute_all, Sequential<Inputs<dims<Queries, 8>, dims<Keys, 8>>, Layer>>>;
+// mean of squares whose targets are chosen so that its gradient is PyTorch's output gradient. `given` are the constants.
+template <class Layer, std::size_t Queries, std::size_t Keys, class T, class... Constants, class... Given>
+double distance(const std::string& name, const std::vector<std::string>& names, detail::pack<Constants...>,
+                const Given&... given) {
+  using Net =
+      with_input_gradient<checkpoint<recompute_all, Sequential<Inputs<dims<Queries, 8>, dims<Keys, 8>, Constants...>, Layer>>>;
   trainer<Net, MSELoss, SGD, batch<2>, T> t{SGD{.learning_rate = 0}, {.seed = 1}};
   for (std::size_t i = 0; i < names.size(); ++i) {
     const auto from = reference_numbers<T>(name + "/parameter" + std::to_string(i));
@@ -67,13 +72,13 @@ double distance(const std::string& name, const std::vector<std::string>& names) 
     std::copy(from.begin(), from.end(), to.begin());
   }
   const auto x = reference_numbers<T>(name + "/input"), memory = reference_numbers<T>(name + "/memory");
-  const auto view = t.evaluate(inputs(x, memory));
+  const auto view = t.evaluate(inputs(x, memory, given...));
   const std::vector<T> output(view.data(), view.data() + view.size());
   double largest = largest_difference(output, reference_values(name + "/output"));
   const auto gradient = reference_numbers<T>(name + "/output_gradient");
   std::vector<T> targets(output.size());
   for (std::size_t i = 0; i < output.size(); ++i) targets[i] = output[i] - gradient[i] * static_cast<T>(output.size()) / 2;
-  t.step(inputs(x, memory), targets);
+  t.step(inputs(x, memory, given...), targets);
   const auto compare = [&](const auto& numbers, const std::string& of) {
     largest = std::max(largest, largest_difference(std::vector<T>(numbers.begin(), numbers.end()), reference_values(name + of)));
   };
@@ -93,11 +98,19 @@ double distance(const std::string& name, const std::vector<std::string>& names) 
 
 template <class T>
 double distance_from_torch() {
+  using lengths = integer_constant<>;
+  constexpr detail::pack<> none{};
+  const std::vector<std::int32_t> keys{4, 7};
+  const std::vector<T> added = reference_numbers<T>("cross_attention_masked/added");
   return std::max(
-      {distance<MultiheadAttention<8, 2, cross>, 5, 7, T>("cross_attention", attends),
-       distance<MultiheadAttention<8, 4, cross, causal>, 6, 4, T>("cross_attention_causal", attends),
-       distance<TransformerDecoderLayer<8, 2, 12>, 5, 7, T>("decoder", decodes),
-       distance<TransformerDecoderLayer<8, 2, 12, norm_first, GELU, causal>, 6, 4, T>("decoder_norm_first", decodes)});
+      {distance<MultiheadAttention<8, 2, cross>, 5, 7, T>("cross_attention", attends, none),
+       distance<MultiheadAttention<8, 4, cross, causal>, 6, 4, T>("cross_attention_causal", attends, none),
+       distance<MultiheadAttention<8, 2, cross, key_lengths, added_mask>, 5, 7, T>(
+           "cross_attention_masked", attends, detail::pack<batch_constant<2, 5, 7>, lengths>{}, added, keys),
+       distance<TransformerDecoderLayer<8, 2, 12>, 5, 7, T>("decoder", decodes, none),
+       distance<TransformerDecoderLayer<8, 2, 12, memory<key_lengths>>, 5, 7, T>("decoder_lengths", decodes,
+                                                                                 detail::pack<lengths>{}, keys),
+       distance<TransformerDecoderLayer<8, 2, 12, norm_first, GELU, causal>, 6, 4, T>("decoder_norm_first", decodes, none)});
 }
 
 // (memory, tokens) become (tokens, memory), as layers work on the first tensor.
@@ -123,21 +136,25 @@ struct Exchange {
 // Translates: an encoder makes the memory of the first tokens, a decoder the next tokens of the others.
 constexpr std::size_t from = 7, to = 5, width = 8, vocabulary = 9;
 using Source = Sequential<Embedding<vocabulary, width>, LearnedPositions<from, width>, TransformerEncoderLayer<width, 2, 12>>;
-using Target = Sequential<Embedding<vocabulary, width>, LearnedPositions<to, width>,
-                          Repeat<2, TransformerDecoderLayer<width, 2, 12, norm_first, GELU, causal>>,
-                          TransformerDecoderLayer<width, 4, 12, causal, Dropout<percent<10>>>>;
-using Net = Sequential<Inputs<integers<from>, integers<to>>, Source, Exchange, Target, Linear<width, vocabulary>>;
+using Target = Sequential<
+    Embedding<vocabulary, width>, LearnedPositions<to, width>,
+    Repeat<2, TransformerDecoderLayer<width, 2, 12, norm_first, GELU, causal>>,
+    TransformerDecoderLayer<width, 4, 12, causal, Dropout<percent<10>>, attention::dropout<percent<10>>, memory<key_lengths>>>;
+using Net =
+    Sequential<Inputs<integers<from>, integers<to>, integer_constant<>>, Source, Exchange, Target, Linear<width, vocabulary>>;
 
 struct texts {
-  std::vector<std::int32_t> source, target, next;
-  explicit texts(int rank) : source(rows(rank) * from), target(rows(rank) * to), next(rows(rank) * to) {
+  std::vector<std::int32_t> source, target, next, lengths; // of the sources
+  explicit texts(int rank)
+      : source(rows(rank) * from), target(rows(rank) * to), next(rows(rank) * to), lengths(rows(rank), from) {
+    lengths[0] = from - 2;
     const types::random_key key{.seed = 12, .step = 0, .position = static_cast<std::uint32_t>(rank)};
     std::uint64_t at = 0;
     for (auto* const all : {&source, &target, &next})
       for (std::int32_t& token : *all) token = static_cast<std::int32_t>(ops::random_bits(key, at++) % vocabulary);
   }
   static std::size_t rows(int rank) { return rank == 1 ? 2 : 3; }
-  auto given() const { return inputs(source, target); }
+  auto given() const { return inputs(source, target, lengths); }
 };
 
 struct trace {

@@ -249,9 +249,7 @@ struct halved_sum {
     std::fill_n(call.output_gradient, call.rows * call.output_shape->size(), static_cast<T>(0.5F));
   }
 };
-using apart_training = trainer<Net, CrossEntropyLoss, SGD, batch<6>, float, apart::device>;
 using fused_training = trainer<fused_update<Net>, CrossEntropyLoss, SGD, batch<6>>;
-static_assert(std::is_empty_v<decltype(apart_training::options::loss_scale)>);
 static_assert(std::is_empty_v<decltype(fused_training::options::loss_scale)>);
 
 } // namespace

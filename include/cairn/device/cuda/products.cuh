@@ -21,7 +21,8 @@ struct product_key {
   std::uint64_t m = 0, n = 0, k = 0;
   std::uint64_t lda = 0, ldb = 0, ldc = 0;
   bool transposes_a = false, transposes_b = false;
-  bool of_double = false, allows_tf32 = false;
+  std::uint64_t types = 0; // of operands and result
+  bool allows_tf32 = false;
   bool aligned = false;     // all operands, and all their rows, to 16 bytes
   bool adds_vector = false; // a bias in a forward pass, or the row sums that are its gradient
 
@@ -30,9 +31,9 @@ struct product_key {
   std::uint64_t hash() const {
     std::uint64_t sum = 0;
     for (const std::uint64_t part :
-         {m, n, k, lda, ldb, ldc,
-          std::uint64_t{transposes_a} | std::uint64_t{transposes_b} << 1 | std::uint64_t{of_double} << 2 |
-              std::uint64_t{allows_tf32} << 3 | std::uint64_t{aligned} << 4 | std::uint64_t{adds_vector} << 5})
+         {m, n, k, lda, ldb, ldc, types,
+          std::uint64_t{transposes_a} | std::uint64_t{transposes_b} << 1 | std::uint64_t{allows_tf32} << 3 |
+              std::uint64_t{aligned} << 4 | std::uint64_t{adds_vector} << 5})
       sum = (sum ^ part) * 0x9E3779B97F4A7C15U, sum ^= sum >> 29;
     return sum;
   }

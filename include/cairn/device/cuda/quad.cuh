@@ -8,8 +8,9 @@
 
 namespace cairn::detail {
 
-// A quad is what a GPU loads and stores in one instruction: 4 floats, or 2 doubles. Kernels that are bound by memory take 16
-// bytes of each array at a time if addresses allow it, otherwise element after element. The order and the result are the same.
+// A quad is what a GPU loads and stores in one instruction: 4 floats, 2 doubles, or 8 elements of 16 bits. Kernels that are bound
+// by memory take 16 bytes of each array at a time if addresses allow it, otherwise element after element. The order and the
+// result are the same.
 inline constexpr std::size_t quad_bytes = 16;
 template <class T>
 inline constexpr std::size_t quad_width = quad_bytes / sizeof(T);
@@ -52,6 +53,12 @@ __device__ inline void put_quad(float* to, const quad<float>& v) {
 }
 __device__ inline void put_quad(double* to, const quad<double>& v) {
   __stwb(reinterpret_cast<double2*>(to), double2{v.at[0], v.at[1]});
+}
+template <class T>
+  requires(sizeof(T) == 2)
+__device__ void put_quad(T* to, const quad<T>& v) {
+  const auto pair = [&v](int j) { return std::uint32_t{v.at[j].bits} | std::uint32_t{v.at[j + 1].bits} << 16; };
+  __stwb(reinterpret_cast<uint4*>(to), uint4{pair(0), pair(2), pair(4), pair(6)});
 }
 #else
 template <class T>

@@ -26,8 +26,9 @@ struct dense_bottleneck : dense_half {
   }
   static constexpr tensor_list workspace(const arguments& in, pass why) {
     const normalized_product_room room = room_of_normalized_product(pixels_of(in[0]), in[0].last(), Width);
-    if (why == pass::backward) return {tensor{3 * (in[0].last() + Width)}.once()};
-    return {tensor{room.weight}.once(), tensor{room.scales}.once(), tensor{room.partial}.of(element::accumulated)};
+    if (why == pass::backward) return {tensor{3 * (in[0].last() + Width)}.once().of(element::accumulated)};
+    return {tensor{room.weight}.once().of(element::accumulated), tensor{room.scales}.once().of(element::accumulated),
+            tensor{room.partial}.of(element::accumulated)};
   }
   static constexpr work flops(const arguments& in) {
     const std::size_t pixels = pixels_of(in[0]), product = 2 * in[0].last() * Width * pixels, norm = 4 * in[0].size();
@@ -39,7 +40,7 @@ struct dense_bottleneck : dense_half {
   static void forward(Queue& queue, const forward_call<T>& call) {
     const std::size_t channels = call.in(0).last(), rows = call.rows * pixels_of(call.in(0));
     const channel_norm<T> norm = norm_of(queue, call, rows, channels);
-    const normalized_product_memory<T> memory{call.workspace[0], call.workspace[1], call.workspace.sums(2)};
+    const normalized_product_memory<T> memory{call.workspace.sums(0), call.workspace.sums(1), call.workspace.sums(2)};
     normalized_product_forward(queue, matrix<T>{call.outputs[0], rows, Width}, call.outputs.sums(1),
                                rows_of(call.inputs[0], rows, channels, strides_of(call).input), norm, call.parameters[2], memory);
   }
@@ -57,7 +58,7 @@ struct dense_bottleneck : dense_half {
     normalized_product_backward(queue, to, {call.output_gradients[0], rows, Width}, {call.outputs[0], rows, Width},
                                 call.outputs.sums(1), call.output_gradients.sums(1),
                                 rows_of(call.inputs[0], rows, channels, strides_of(call).input), norm_of(call),
-                                call.parameters[2], call.workspace[0]);
+                                call.parameters[2], call.workspace.sums(0));
   }
 };
 

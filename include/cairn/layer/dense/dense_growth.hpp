@@ -27,7 +27,7 @@ struct dense_growth : dense_half {
   }
   static constexpr tensor_list workspace(const arguments& in, pass why) {
     const std::size_t c = in[0].last();
-    const tensor scales = tensor{3 * c}.once();
+    const tensor scales = tensor{3 * c}.once().of(element::accumulated);
     if (why != pass::backward) return {scales, tensor{2 * Growth}.of(element::accumulated)};
     return {scales, tensor{2 * c}.of(element::accumulated)};
   }
@@ -43,7 +43,7 @@ struct dense_growth : dense_half {
     const std::size_t rows = call.rows * how.over.outputs();
     const channel_norm<T> norm = norm_of(queue, call, rows, how.in_channels);
     normalized_conv2d_forward(queue, how, call.rows, rows_of(call.outputs[0], rows, Growth, call.output_stride),
-                              call.outputs.sums(1), call.inputs[0], norm, call.parameters[2], call.workspace[0],
+                              call.outputs.sums(1), call.inputs[0], norm, call.parameters[2], call.workspace.sums(0),
                               call.workspace.sums(1));
   }
   template <class Queue, class T>
@@ -63,7 +63,7 @@ struct dense_growth : dense_half {
     const normalized_conv2d_gradients<T> to{call.input_gradients[0], call.input_gradients.sums(1), call.gradients[0],
                                             call.gradients[1], call.gradients[2]};
     normalized_conv2d_backward(queue, how, call.rows, to, gradient, call.inputs[0], norm_of(call), call.parameters[2],
-                               call.workspace[0], call.workspace.sums(1));
+                               call.workspace.sums(0), call.workspace.sums(1));
   }
 
 private:

@@ -42,9 +42,10 @@ struct DenseTransition {
   static constexpr tensor_list tape(const arguments& in) { return {half::statistics_of(in[0].last())}; }
   static constexpr tensor_list workspace(const arguments& in, pass why) {
     const std::size_t c = in[0].last();
-    if (why == pass::backward) return {tensor{3 * (c + Out)}.once(), half::statistics_of(c)};
+    if (why == pass::backward) return {tensor{3 * (c + Out)}.once().of(element::accumulated), half::statistics_of(c)};
     const ops::normalized_product_room room = ops::room_of_normalized_product(half::pixels_of(in[0]), c, Out);
-    const tensor weight = tensor{room.weight}.once(), scales = tensor{room.scales}.once();
+    const tensor weight = tensor{room.weight}.once().of(element::accumulated);
+    const tensor scales = tensor{room.scales}.once().of(element::accumulated);
     const tensor partial = tensor{room.partial}.of(element::accumulated);
     if (why == pass::evaluate) return {weight, scales, partial, half::statistics_of(c)};
     return {weight, scales, partial};
@@ -72,7 +73,7 @@ struct DenseTransition {
                                   static_cast<const accumulated<T>*>(statistics));
       norm = ops::channel_norm<T>::of_batch(statistics, detail::dense_eps, weight, bias);
     }
-    const ops::normalized_product_memory<T> memory{call.workspace[0], call.workspace[1], call.workspace.sums(2)};
+    const ops::normalized_product_memory<T> memory{call.workspace.sums(0), call.workspace.sums(1), call.workspace.sums(2)};
     normalized_product_forward(queue, ops::matrix<T>{call.outputs[0], rows, Out}, nullptr, x, norm, call.parameters[2], memory);
   }
 
@@ -92,7 +93,8 @@ struct DenseTransition {
         ops::channel_norm<T>::of_batch(call.tape.sums(0), detail::dense_eps, call.parameters[0], call.parameters[1]);
     const ops::matrix<const T> gradient{call.output_gradients[0], rows, Out},
         unread{nullptr, rows, Out}; // its statistics do not exist
-    normalized_product_backward(queue, to, gradient, unread, nullptr, nullptr, x, norm, call.parameters[2], call.workspace[0]);
+    normalized_product_backward(queue, to, gradient, unread, nullptr, nullptr, x, norm, call.parameters[2],
+                                call.workspace.sums(0));
     if (call.input_gradients)
       channel_statistics_backward(queue, to.x, ops::matrix<const T>{to.x.data, rows, channels}, x, call.tape.sums(0),
                                   static_cast<const accumulated<T>*>(by_statistics));

@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <type_traits>
 
+#include <cairn/core/config.hpp>
 #include <cairn/core/rooms.hpp>
+#include <cairn/ops/check_gradients/check_gradients.hpp>
 #include <cairn/ops/queue_without_this_op.hpp>
 
 namespace cairn::ops {
@@ -22,6 +24,19 @@ struct adam_coefficients {
   T weight_decay;                 // added to the gradient: Adam
   T shrink;                       // parameters are multiplied by it first: 1 - learning rate x weight decay of AdamW, else 1
   const double* factor = nullptr; // a number in the device's memory that multiplies the scale; null: 1
+  skip_decision decision{};       // whether the update is made, and which one it is
+  T correction_if_one_less = 0;   // in place of `correction` and `rate` if its number is 1 less than the host knew
+  T rate_if_one_less = 0;
+
+  // Those of the update that the device has decided on.
+  CAIRN_HOST_DEVICE adam_coefficients decided() const {
+    adam_coefficients c = *this;
+    if (decision.is_one_less()) {
+      c.correction = correction_if_one_less;
+      c.rate = rate_if_one_less;
+    }
+    return c;
+  }
 };
 
 // For each of `count` elements

@@ -35,7 +35,9 @@ namespace cairn::ops {
 
 template <class T>
 void adam(cpu::queue& queue, std::size_t count, T* parameters, T* mean, T* square, const T* gradients,
-          const std::type_identity_t<adam_coefficients<T>>& c) {
+          const std::type_identity_t<adam_coefficients<T>>& given) {
+  if (given.decision.skips()) return;
+  const adam_coefficients<T> c = given.decided();
   const T *const p = parameters, *const m = mean, *const s = square;
   const T scale = static_cast<T>(c.factor == nullptr ? c.scale : c.scale * *c.factor);
   detail::elementwise(queue, count, detail::adam_element<T>{c, scale}, std::array{parameters, mean, square},

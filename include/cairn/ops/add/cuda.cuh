@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <type_traits>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
 #include <cairn/core/rooms.hpp>
 #include <cairn/core/view.hpp>
@@ -13,6 +14,7 @@
 #include <cairn/device/cuda/division.cuh>
 #include <cairn/device/cuda/launch.cuh>
 #include <cairn/device/cuda/quad.cuh>
+#include <cairn/device/cuda/sixteen_bits.cuh>
 #include <cairn/ops/add/add.hpp>
 #include <cairn/ops/add/cpu.hpp>
 #include <cairn/ops/alike.hpp>
@@ -28,10 +30,10 @@ struct add_apart {
   bool aligned;  // every row of all three
   CAIRN_DEVICE void operator()(std::size_t index) const {
     const std::size_t row = quads.of(index), first = quads.rest(index, row) * quad_width<T>;
-    quad<T> v = load_quad(a.data + row * a.stride, first, sum.columns, aligned);
-    const quad<T> w = load_quad(b.data + row * b.stride, first, sum.columns, aligned);
+    wide_quad<T> v = load_wide(a.data + row * a.stride, first, sum.columns, aligned);
+    const wide_quad<T> w = load_wide(b.data + row * b.stride, first, sum.columns, aligned);
     for (std::size_t j = 0; j < quad_width<T>; ++j) v.at[j] += w.at[j];
-    store_quad(sum.data + row * sum.stride, v, first, sum.columns, aligned);
+    store_wide(sum.data + row * sum.stride, v, first, sum.columns, aligned);
   }
 };
 
@@ -39,12 +41,12 @@ struct add_apart {
 
 namespace cairn::ops {
 
-template <std::floating_point T>
+template <detail::floating_element T>
 void add(cuda::queue& queue, std::size_t count, T* sum, const std::type_identity_t<T>* a, const std::type_identity_t<T>* b) {
   detail::elementwise(queue, "add", count, detail::add_element{}, std::array{sum}, std::array{a, b});
 }
 
-template <std::floating_point T>
+template <detail::floating_element T>
 void add_matrix(cuda::queue& queue, matrix<T> sum, std::type_identity_t<matrix<const T>> a,
                 std::type_identity_t<matrix<const T>> b) {
   detail::check_alike("add_matrix", sum, a);

@@ -75,7 +75,8 @@ void attention_backward(detail::queue_without_this_op, const attention_extents& 
 // What an attention may have besides its extents; by default it has nothing of it.
 template <class T>
 struct attention_extras {
-  // (samples): a query may look at the first so many keys of its sample only, 0 to all. Null: at all.
+  // (samples): a query may look at the first so many keys of its sample only, 0 to all. Null: at all. Another number throws
+  // cairn::error on a cpu; on a GPU it makes the outputs of its sample NaN.
   const std::int32_t* key_lengths = nullptr;
   // (queries, keys): added to the scaled scores; minus infinity forbids, and a query whose keys are all forbidden may look at
   // none. The strides are elements from the matrix of a sample, or of a head, to the next; 0: it is the same for all. It is a

@@ -35,8 +35,9 @@ struct cuts_of_backward {
     keys = std::min(blocks, wanted);
   }
 
-private:
   static constexpr std::size_t block = 64; // keys
+
+private:
   static constexpr std::size_t products_of_one_pass = 5, products_of_two_passes = 7, parts_of_thread = 4;
 
   static range cut_of(std::size_t all, std::size_t cuts, std::size_t cut) { return {all * cut / cuts, all * (cut + 1) / cuts}; }

@@ -17,7 +17,7 @@
 CAIRN_KERNELS_BEGIN
 
 // The formulas of attention.hpp as they stand there: one query or one key after another, in double, rounded when a result is
-// written. The oracle for every kernel, and the kernel for 16-bit elements.
+// written. The oracle for every kernel, and the kernel for 16-bit elements of very wide heads.
 namespace cairn::detail {
 
 // One sample and one head: rows of its queries, keys, values and outputs.

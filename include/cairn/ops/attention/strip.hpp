@@ -92,6 +92,36 @@ template <std::size_t Lanes = element_block, class T>
 // The sum of blocks of numbers, and the greatest of them, in 16 lanes, of which those that are half of them apart are joined in
 // the end. They are named vectors: of an array g++ makes single numbers with -O3. Vectors of 16 bytes can be compared on every
 // machine; those of 32 bytes are split where it has no such registers.
+#if defined(__CUDACC__) // nvcc hands a local vector to the compiler of the host as one number: the same sums, in arrays
+class sum_of_blocks {
+public:
+  template <class T>
+  void add(const T* block) {
+    for (std::size_t k = 0; k < element_block; ++k) lane_[k] += static_cast<double>(block[k]);
+  }
+  double sum() {
+    for (std::size_t half = element_block / 2; half > 2; half /= 2)
+      for (std::size_t k = 0; k < half; ++k) lane_[k] += lane_[k + half];
+    return (lane_[0] + lane_[2]) + (lane_[1] + lane_[3]);
+  }
+
+private:
+  double lane_[element_block] = {};
+};
+template <class T>
+class greatest_of_blocks {
+public:
+  explicit greatest_of_blocks(T least) : greatest_(least) {}
+
+  void add(const T* block) {
+    for (std::size_t k = 0; k < element_block; ++k) greatest_ = block[k] > greatest_ ? block[k] : greatest_;
+  }
+  T greatest() const { return greatest_; }
+
+private:
+  T greatest_;
+};
+#else
 class sum_of_blocks {
 public:
   template <class T>
@@ -102,7 +132,7 @@ public:
     __builtin_memcpy(v, wide, sizeof v);
     a_ += v[0], b_ += v[1], c_ += v[2], d_ += v[3];
   }
-  // Once: it adds them up in place. (nvcc hands a local vector to the compiler of the host as a double.)
+  // Once: it adds them up in place.
   [[gnu::always_inline]] inline double sum() {
     a_ += c_, b_ += d_;
     a_ += b_;
@@ -143,6 +173,7 @@ private:
   static constexpr std::size_t width = 16 / sizeof(T);
   some a_, b_, c_, d_;
 };
+#endif
 
 // Replaces each score s of a row by e^(scale s - shift), where shift is the greatest of the scaled scores, and leaves the row's
 // sum and shift. A row that is masked as a whole has a sum of 0.

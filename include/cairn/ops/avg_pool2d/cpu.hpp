@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <span>
 #include <utility>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
 #include <cairn/core/rooms.hpp>
 #include <cairn/device/cpu.hpp>
@@ -14,6 +16,8 @@
 #include <cairn/ops/elementwise/cuts.hpp>
 #include <cairn/ops/elementwise/run_tile.hpp>
 #include <cairn/ops/elementwise/sums.hpp>
+#include <cairn/ops/elementwise/widened_row.hpp>
+#include <cairn/ops/input_tiles.hpp>
 
 CAIRN_KERNELS_BEGIN
 
@@ -186,6 +190,87 @@ private:
   weighted_row<T> rows_[sum_chain];
   double totals_[most]; // set by the first chain of several
 };
+
+// Adds some rows, each times its factor if they are weighted.
+template <class T, bool Weighted, std::size_t Rows>
+struct add_weighted {
+  T factors[Rows];
+  template <class... X>
+  [[gnu::always_inline]] inline void operator()(T& sum, X... x) const {
+    const T rows[] = {x...};
+    for (std::size_t r = 0; r < Rows; ++r) {
+      T term = rows[r];
+      if constexpr (Weighted) term *= factors[r];
+      sum += term;
+    }
+  }
+};
+template <class T>
+struct times_constant {
+  T factor;
+  [[gnu::always_inline]] inline void operator()(T& x) const { x *= factor; }
+};
+
+// The same for 16-bit elements, whose rows are added to a chain of floats, a few at a time. The sum is rounded once.
+template <narrow_element T, bool Weighted>
+class sum_of_rows<T, Weighted> {
+public:
+  static constexpr std::size_t most = 256;
+
+  sum_of_rows(std::size_t channels, T* to) : channels_(channels), to_(to) { std::fill_n(sum_, channels, wide{0}); }
+
+  void add(const T* row, accumulated<T> factor) {
+    if (chain_ == sum_chain) end_chain();
+    rows_[count_] = row;
+    factors_[count_] = factor;
+    ++chain_;
+    if (++count_ == few) add_rows();
+  }
+  void finish(double factor) {
+    add_rows();
+    if (is_first_)
+      return run_narrow(set_, times_constant<wide>{static_cast<wide>(factor)}, channels_, written{to_}, taken{&sum_[0]});
+    for (std::size_t c = 0; c < channels_; ++c) sum_[c] = static_cast<wide>((totals_[c] + static_cast<double>(sum_[c])) * factor);
+    round_once(to_, sum_, channels_);
+  }
+
+private:
+  using wide = accumulated<T>;
+  static constexpr std::size_t few = 8;
+  static_assert(sum_chain % few == 0);
+
+  void add_rows() {
+    if (count_ == few) add_few(std::make_index_sequence<few>());
+    else
+      for (std::size_t r = 0; r < count_; ++r)
+        run_narrow(set_, add_weighted<wide, Weighted, 1>{{factors_[r]}}, channels_, written{&sum_[0]}, taken{&sum_[0], rows_[r]});
+    count_ = 0;
+  }
+  template <std::size_t... R>
+  void add_few(std::index_sequence<R...>) {
+    run_narrow(set_, add_weighted<wide, Weighted, few>{{factors_[R]...}}, channels_, written{&sum_[0]},
+               taken{&sum_[0], rows_[R]...});
+  }
+  void end_chain() {
+    add_rows();
+    for (std::size_t c = 0; c < channels_; ++c) {
+      totals_[c] = (is_first_ ? 0 : totals_[c]) + static_cast<double>(sum_[c]);
+      sum_[c] = 0;
+    }
+    is_first_ = false;
+    chain_ = 0;
+  }
+
+  instruction_set set_ = widest_for_elements();
+  std::size_t channels_, count_ = 0, chain_ = 0; // rows that wait, and all rows of the chain
+  T* to_;
+  bool is_first_ = true; // whether this is the first chain
+  const T* rows_[few];
+  wide factors_[few];
+  alignas(64) wide sum_[most];
+  alignas(64) double totals_[most]; // set by the first chain of several
+};
+
 // The greatest number of windows along an axis that contain one input.
 inline std::size_t most_windows(const window_axis& a, mean_of which) {
   if (which == mean_of::adaptive) return (a.out + a.in - 1) / std::max<std::size_t>(1, a.in) + 1;
@@ -205,7 +290,8 @@ void sum_windows(const window& over, mean_of which, std::size_t pixel, const T* 
     for (std::size_t q = columns.begin; q < columns.end; ++q) {
       const mean_range x = range_of(over.x, which, q);
       if (column >= x.begin && column < x.end)
-        sum.add(gradients + (p * over.x.out + q) * channels, static_cast<T>(1 / static_cast<double>(y.divisor * x.divisor)));
+        sum.add(gradients + (p * over.x.out + q) * channels,
+                static_cast<accumulated<T>>(1 / static_cast<double>(y.divisor * x.divisor)));
     }
   }
   sum.finish(1);
@@ -227,7 +313,7 @@ void avg_pool2d_forward(cpu::queue& queue, const window& over, mean_of which, st
       sum_of_pixels sum(std::min(sum_of_pixels::most, channels - begin), output + pixel * channels + begin);
       for (std::size_t row = of.y.begin; row < of.y.end; ++row)
         for (std::size_t column = of.x.begin; column < of.x.end; ++column)
-          sum.add(image + (row * over.x.in + column) * channels + begin, T{1});
+          sum.add(image + (row * over.x.in + column) * channels + begin, accumulated<T>{1});
       sum.finish(of.share);
     }
   });
@@ -247,25 +333,43 @@ void avg_pool2d_backward(cpu::queue& queue, const window& over, mean_of which, s
                             std::min(detail::sum_of_rows<T, true>::most, channels - begin),
                             input_gradient + pixel * channels + begin);
     });
+  using wide = accumulated<T>;
   constexpr std::size_t most = 256; // channels at a time
   const detail::instruction_set set = detail::widest_for_elements();
   const std::size_t cuts = (channels + most - 1) / most;
-  const auto work = [&](std::size_t part) {
-    const std::size_t begin = part % cuts * most, count = std::min(most, channels - begin);
-    T* const sums = input_gradient + part / cuts * over.inputs() * channels + begin;
-    const T* gradient = output_gradient + part / cuts * over.outputs() * channels + begin;
-    for (std::size_t pixel = 0; pixel < over.inputs(); ++pixel) std::fill_n(sums + pixel * channels, count, T{0});
-    for (std::size_t pixel = 0; pixel < over.outputs(); ++pixel, gradient += channels) {
-      const detail::mean_window of(over, which, pixel);
-      const detail::add_share<T> f{static_cast<T>(of.share)};
-      for (std::size_t row = of.y.begin; row < of.y.end; ++row)
-        for (std::size_t column = of.x.begin; column < of.x.end; ++column) {
-          T* const to = sums + (row * over.x.in + column) * channels;
-          detail::run_elements(set, f, count, std::array{to}, std::array<const T*, 2>{to, gradient});
-        }
-    }
+  const auto outputs_of = [which](const window_axis& a, std::size_t begin, std::size_t end) {
+    return output_range{outputs_having(a, which, begin).begin, outputs_having(a, which, end - 1).end};
   };
-  detail::for_each_row(queue, samples * cuts, over.inputs() * std::min(most, channels), work, detail::element_part);
+  const auto work = [&](std::size_t part, std::span<std::byte> scratch) {
+    const std::size_t begin = part % cuts * most, count = std::min(most, channels - begin);
+    T* const gradients = input_gradient + part / cuts * over.inputs() * channels + begin;
+    const T* const from = output_gradient + part / cuts * over.outputs() * channels + begin;
+    detail::widened_row<T, most> read;
+    detail::for_each_input_tile(over, channels, count, gradients, scratch, [&](const detail::input_tile<wide>& tile) {
+      if (tile.row_begin == tile.row_end || tile.column_begin == tile.column_end) return;
+      const auto rows = outputs_of(over.y, tile.row_begin, tile.row_end);
+      const auto columns = outputs_of(over.x, tile.column_begin, tile.column_end);
+      for (std::size_t p = rows.begin; p < rows.end; ++p)
+        for (std::size_t q = columns.begin; q < columns.end; ++q) {
+          const std::size_t pixel = p * over.x.out + q;
+          const detail::mean_window of(over, which, pixel);
+          const detail::add_share<wide> f{static_cast<wide>(of.share)};
+          const wide* const gradient = read.read(from + pixel * channels, count);
+          for (std::size_t row = std::max(of.y.begin, tile.row_begin); row < std::min(of.y.end, tile.row_end); ++row)
+            for (std::size_t column = std::max(of.x.begin, tile.column_begin); column < std::min(of.x.end, tile.column_end);
+                 ++column) {
+              wide* const to = tile.at(row, column);
+              detail::run_elements(set, f, count, std::array<wide*, 1>{to}, std::array<const wide*, 2>{to, gradient});
+            }
+        }
+    });
+  };
+  detail::for_each_stretch_of_rows(
+      queue, samples * cuts, over.inputs() * std::min(most, channels),
+      [&](std::size_t begin, std::size_t end, std::span<std::byte> scratch) {
+        for (std::size_t part = begin; part < end; ++part) work(part, scratch);
+      },
+      detail::element_part);
 }
 
 } // namespace cairn::ops

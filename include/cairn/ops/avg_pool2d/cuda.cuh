@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
 #include <cairn/core/rooms.hpp>
 #include <cairn/device/cuda.cuh>
 #include <cairn/device/cuda/launch.cuh>
 #include <cairn/device/cuda/quad.cuh>
+#include <cairn/device/cuda/sixteen_bits.cuh>
 #include <cairn/ops/avg_pool2d/avg_pool2d.hpp>
 #include <cairn/ops/elementwise/cuda_pixels.cuh>
 #include <cairn/ops/elementwise/cuda_sums.cuh>
@@ -16,29 +17,32 @@
 namespace cairn::detail {
 
 template <class T>
-CAIRN_DEVICE T share_of(const mean_range& y, const mean_range& x) {
+CAIRN_DEVICE accumulated<T> share_of(const mean_range& y, const mean_range& x) {
+  using wide = accumulated<T>;
   const std::size_t divisor = y.divisor * x.divisor;
-  return divisor == 0 ? T{0} : T{1} / static_cast<T>(divisor);
+  return divisor == 0 ? wide{0} : wide{1} / static_cast<wide>(divisor);
 }
 
 // The sum of quads one after another, in chains; see ops/elementwise/sums.hpp.
 template <class T>
 struct sum_of_quads {
+  using wide = accumulated<T>;
+
   double total[quad_width<T>] = {};
-  quad<T> chain{};
+  wide_quad<T> chain{};
   std::size_t in_chain = 0;
 
-  CAIRN_DEVICE void add(const quad<T>& v, T factor) {
+  CAIRN_DEVICE void add(const wide_quad<T>& v, wide factor) {
     for (std::size_t j = 0; j < quad_width<T>; ++j) chain.at[j] += v.at[j] * factor;
     if (++in_chain < rows_of_chain) return;
     for (std::size_t j = 0; j < quad_width<T>; ++j) total[j] += static_cast<double>(chain.at[j]);
     chain = {};
     in_chain = 0;
   }
-  CAIRN_DEVICE quad<T> times(T factor) const {
-    quad<T> out;
+  CAIRN_DEVICE wide_quad<T> times(wide factor) const {
+    wide_quad<T> out;
     for (std::size_t j = 0; j < quad_width<T>; ++j)
-      out.at[j] = static_cast<T>(total[j] + static_cast<double>(chain.at[j])) * factor;
+      out.at[j] = static_cast<wide>(total[j] + static_cast<double>(chain.at[j])) * factor;
     return out;
   }
 };
@@ -58,7 +62,7 @@ struct avg_pool_output {
     sum_of_quads<T> sum;
     for (std::size_t row = y.begin; row < y.end; ++row)
       for (std::size_t column = x.begin; column < x.end; ++column)
-        sum.add(where.load(input, image + row * over.x.in + column, at.channel), T{1});
+        sum.add(where.load(input, image + row * over.x.in + column, at.channel), accumulated<T>{1});
     where.store(output, sum.times(share_of<T>(y, x)), at.pixel, at.channel);
   }
 };
@@ -82,7 +86,7 @@ struct avg_pool_input_gradient {
         sum.add(where.load(output_gradient, at.image * over.outputs() + p * over.x.out + q, at.channel), share_of<T>(y, x));
       }
     }
-    where.store(input_gradient, sum.times(T{1}), at.pixel, at.channel);
+    where.store(input_gradient, sum.times(accumulated<T>{1}), at.pixel, at.channel);
   }
 };
 
@@ -90,7 +94,7 @@ struct avg_pool_input_gradient {
 
 namespace cairn::ops {
 
-template <std::floating_point T>
+template <detail::floating_element T>
 void avg_pool2d_forward(cuda::queue& queue, const window& over, mean_of which, std::size_t samples, std::size_t channels,
                         T* output, const T* input) {
   const auto where = detail::quads_of_outputs<T>(over, channels, detail::rows_are_quads<T>(channels, output, input));
@@ -98,7 +102,7 @@ void avg_pool2d_forward(cuda::queue& queue, const window& over, mean_of which, s
                       detail::avg_pool_output<T>{over, which, where, output, input});
 }
 
-template <std::floating_point T>
+template <detail::floating_element T>
 void avg_pool2d_backward(cuda::queue& queue, const window& over, mean_of which, std::size_t samples, std::size_t channels,
                          T* input_gradient, const T* output_gradient) {
   const bool aligned = detail::rows_are_quads<T>(channels, input_gradient, output_gradient);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #include <cairn/core/accumulated.hpp>
@@ -93,14 +95,11 @@ void differentiate_strip(std::size_t rows, std::size_t features, std::size_t beg
     gradient_mean.at[j] = found.gradient_mean;
     slope.at[j] = found.slope;
   }
-  const instruction_set set = widest_for_results<T>();
-  widened_row<T> dy, x;
+  const set_for_results<T> set = widest_for_results<T>();
   for (std::size_t row = 0; row < rows; ++row) {
     const std::size_t first = row * features + begin;
-    run_elements(set, derivative, columns, std::array{dy.room(input_gradient + first)},
-                 std::array<const wide*, 6>{dy.read(output_gradient + first, columns), x.read(input + first, columns), of.mean.at,
-                                            factor.at, gradient_mean.at, slope.at});
-    dy.write(input_gradient + first, columns);
+    run_mixed<T>(set, derivative, columns, written{input_gradient + first},
+                 taken{output_gradient + first, input + first, of.mean.at, factor.at, gradient_mean.at, slope.at});
   }
 }
 
@@ -111,12 +110,15 @@ void with_derivative(activation before, const F& f) {
   else f(batch_norm_derivative{});
 }
 
-// The bits of a ReLU of 16-bit elements: a result that is rounded to -0 stays -0.
-template <class T>
-void rectify_row(std::size_t columns, T* row) {
-  for (std::size_t j = 0; j < columns; ++j)
-    if (static_cast<accumulated<T>>(row[j]) < 0) row[j] = T{};
-}
+// The norm and a ReLU of a result that is then rounded to 16 bits, with the bits of a ReLU after the rounding: a result that is
+// rounded to -0 stays -0, and one below `least`, half of the negative number nearest to 0, becomes 0. NaN stays.
+struct center_scale_and_rectify_rounded {
+  float least;
+  [[gnu::always_inline]] inline void operator()(float& x, float mean, float factor, float bias) const {
+    center_and_scale{}(x, mean, factor, bias);
+    x = blend(x < least, 0.0F, x);
+  }
+};
 
 // y = then((x - mean) r w + bias) for the columns [begin, begin + columns).
 template <class T>
@@ -124,24 +126,21 @@ void normalize_strip(std::size_t rows, std::size_t features, std::size_t begin, 
                      const T* input, const accumulated<T>* mean, const accumulated<T>* variance, const T* weight, const T* bias,
                      activation then) {
   using wide = accumulated<T>;
-  const instruction_set set = widest_for_results<T>();
+  const set_for_results<T> set = widest_for_results<T>();
   strip_of<wide> factor;
   for (std::size_t j = 0; j < columns; ++j)
     factor.at[j] = factor_of<wide>(inverse_deviation(variance[begin + j], eps), weight[begin + j]);
-  widened_row<T> x, added;
+  widened_row<T> added;
   const wide* const shift = added.read(bias + begin, columns);
-  const bool rectifies = then == activation::relu;
   const auto apply = [&](const auto& f) {
     for (std::size_t row = 0; row < rows; ++row) {
       const std::size_t first = row * features + begin;
-      run_elements(set, f, columns, std::array{x.room(output + first)},
-                   std::array<const wide*, 4>{x.read(input + first, columns), mean + begin, factor.at, shift});
-      x.write(output + first, columns);
-      if (!std::is_same_v<T, wide> && rectifies) rectify_row(columns, output + first);
+      run_mixed<T>(set, f, columns, written{output + first}, taken{input + first, mean + begin, factor.at, shift});
     }
   };
-  if (std::is_same_v<T, wide> && rectifies) apply(center_scale_and_rectify{});
-  else apply(center_and_scale{});
+  if (then != activation::relu) return apply(center_and_scale{});
+  if constexpr (is_narrow<T>) apply(center_scale_and_rectify_rounded{-0.5F * static_cast<float>(T::from_bits(1))});
+  else apply(center_scale_and_rectify{});
 }
 
 } // namespace cairn::detail

@@ -6,11 +6,13 @@
 #include <cstddef>
 #include <type_traits>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
 #include <cairn/core/rooms.hpp>
 #include <cairn/device/cuda.cuh>
 #include <cairn/device/cuda/launch.cuh>
 #include <cairn/device/cuda/quad.cuh>
+#include <cairn/device/cuda/sixteen_bits.cuh>
 #include <cairn/ops/batch_norm/batch_norm.hpp>
 #include <cairn/ops/batch_norm/formula.hpp>
 #include <cairn/ops/elementwise/cuda_channels.cuh>
@@ -19,15 +21,27 @@
 namespace cairn::detail {
 
 // The coefficients of each channel in a forward or backward pass, in the queue's memory. They are computed once per channel, in
-// double, so that the work on elements needs only T.
+// double, so that the work on elements needs only the type of sums. Forward needs the factor, and the shift for a bias of 16
+// bits.
 template <class T>
 struct of_channels {
-  T *factor = nullptr, *shift = nullptr, *slope = nullptr;
+  using wide = accumulated<T>;
+  wide *factor = nullptr, *shift = nullptr, *slope = nullptr;
 
   of_channels(cuda::queue& queue, const char* op, std::size_t features) {
-    const std::size_t apart = quads_for<T>(features) * quad_width<T>; // so that each is aligned if the first is
-    factor = reinterpret_cast<T*>(queue.kept(op, (3 * apart * sizeof(T) + sizeof(double) - 1) / sizeof(double)).data());
+    const std::size_t apart = quads_for<wide>(features) * quad_width<wide>; // so that each is aligned if the first is
+    factor = reinterpret_cast<wide*>(queue.kept(op, (3 * apart * sizeof(wide) + sizeof(double) - 1) / sizeof(double)).data());
     shift = factor + apart, slope = shift + apart;
+  }
+
+  // The factor of a norm, and its bias in the type of sums.
+  CAIRN_DEVICE void write(std::size_t column, wide by, [[maybe_unused]] const T* bias) const {
+    factor[column] = by;
+    if constexpr (is_narrow<T>) shift[column] = widened(bias[column]);
+  }
+  const wide* widened_bias([[maybe_unused]] const T* bias) const {
+    if constexpr (is_narrow<T>) return shift;
+    else return bias;
   }
 };
 
@@ -36,16 +50,18 @@ struct of_channels {
 // own chain only.
 template <class T>
 struct batch_distances {
+  using wide = accumulated<T>;
+
   std::size_t rows, features;
   const T* input;
 
-  CAIRN_DEVICE double first(std::size_t column) const { return rows == 0 ? 0 : static_cast<double>(input[column]); }
+  CAIRN_DEVICE double first(std::size_t column) const { return rows == 0 ? 0 : static_cast<double>(widened(input[column])); }
   CAIRN_DEVICE void add(std::size_t row, std::size_t end, std::size_t column, double& sum, double& squares) const {
-    const T center = input[row * features + column];
+    const wide center = widened(input[row * features + column]);
     const double apart = static_cast<double>(center) - first(column), count = static_cast<double>(end - row);
-    T distances = 0, of_squares = 0;
+    wide distances = 0, of_squares = 0;
     for (++row; row < end; ++row) {
-      const T distance = input[row * features + column] - center;
+      const wide distance = widened(input[row * features + column]) - center;
       distances += distance;
       of_squares += distance * distance;
     }
@@ -57,18 +73,21 @@ struct batch_distances {
 // The running statistics are moved by the kernel that finishes those of the batch.
 template <class T>
 struct batch_statistics : batch_distances<T> {
+  using wide = accumulated<T>;
+
   double eps;
-  T *statistics, *factor;
-  const T* weight;
+  wide* statistics;
+  of_channels<T> to;
+  const T *weight, *bias;
   running_statistics<T> moved;
   CAIRN_DEVICE void finish(std::size_t column, double sum, double squares) const {
     const double share = share_of(static_cast<double>(this->rows));
-    const mean_and_variance<T> found(this->first(column), sum, squares, share);
+    const mean_and_variance<wide> found(this->first(column), sum, squares, share);
     statistics[column] = found.mean;
     statistics[this->features + column] = found.variance;
-    factor[column] = factor_of<T>(inverse_deviation(found.variance, eps), weight[column]);
+    to.write(column, factor_of<wide>(inverse_deviation(found.variance, eps), widened(weight[column])), bias);
     if (moved.mean != nullptr)
-      move_statistics<T>{this->features, moved.momentum, moved.mean, moved.variance, statistics}.move(
+      move_statistics<wide>{this->features, moved.momentum, moved.mean, moved.variance, statistics}.move(
           column, static_cast<double>(this->rows));
   }
 };
@@ -84,13 +103,16 @@ struct batch_sums : batch_distances<T> {
 // Writes the coefficients of the input gradient, from the sums of a channel over `count` rows.
 template <class T>
 struct batch_derivative {
+  using wide = accumulated<T>;
+
   std::size_t features;
   double eps;
-  const T *statistics, *weight;
+  const wide* statistics;
+  const T* weight;
   of_channels<T> to;
   CAIRN_DEVICE void write(std::size_t column, double sum, double products, double count) const {
     const double inverse = inverse_deviation(statistics[features + column], eps);
-    const derivative_factors<T> found(inverse, weight[column], sum, products, count);
+    const derivative_factors<wide> found(inverse, widened(weight[column]), sum, products, count);
     to.factor[column] = found.factor;
     to.shift[column] = found.gradient_mean;
     to.slope[column] = found.slope;
@@ -100,21 +122,24 @@ struct batch_derivative {
 // written at once.
 template <class T>
 struct batch_gradients {
+  using wide = accumulated<T>;
+
   std::size_t rows, features;
   double eps;
-  T *weight_gradient, *bias_gradient;
+  wide *weight_gradient, *bias_gradient;
   double* sums;
-  const T *output_gradient, *input, *statistics;
+  const T *output_gradient, *input;
+  const wide* statistics;
   batch_derivative<T> then;
 
   CAIRN_DEVICE void add(std::size_t row, std::size_t end, std::size_t column, double& sum, double& products) const {
-    const T mean = statistics[column];
-    T of_gradients = 0, of_products = 0;
+    const wide mean = statistics[column];
+    wide of_gradients = 0, of_products = 0;
     for (; row < end; ++row) {
       const std::size_t at = row * features + column;
-      const T dy = output_gradient[at];
+      const wide dy = widened(output_gradient[at]);
       of_gradients += dy;
-      of_products += dy * (input[at] - mean);
+      of_products += dy * (widened(input[at]) - mean);
     }
     sum += static_cast<double>(of_gradients);
     products += static_cast<double>(of_products);
@@ -122,19 +147,23 @@ struct batch_gradients {
   CAIRN_DEVICE void finish(std::size_t column, double sum, double products) const {
     if (sums != nullptr) sums[column] = sum, sums[features + column] = products;
     else then.write(column, sum, products, static_cast<double>(rows));
-    if (bias_gradient != nullptr) bias_gradient[column] = static_cast<T>(sum);
+    if (bias_gradient != nullptr) bias_gradient[column] = static_cast<wide>(sum);
     if (weight_gradient != nullptr)
-      weight_gradient[column] = static_cast<T>(products * inverse_deviation(statistics[features + column], eps));
+      weight_gradient[column] = static_cast<wide>(products * inverse_deviation(statistics[features + column], eps));
   }
 };
 
-// The functions of elements, with a ReLU or its derivative if asked for. A kernel waits for memory, not for this choice.
+// The functions of elements of T, with a ReLU or its derivative if asked for. A kernel waits for memory, not for this choice. The
+// ReLU of 16 bits takes what was rounded, as one in a kernel of its own does: a result that is rounded to -0 stays -0.
+template <class T>
 struct center_scale_then {
+  using wide = accumulated<T>;
   bool rectifies;
-  template <class T>
-  CAIRN_DEVICE void operator()(T& x, T mean, T factor, T bias) const {
-    if (rectifies) center_scale_and_rectify{}(x, mean, factor, bias);
-    else center_and_scale{}(x, mean, factor, bias);
+  CAIRN_DEVICE void operator()(wide& x, wide mean, wide factor, wide bias) const {
+    center_and_scale{}(x, mean, factor, bias);
+    if (!rectifies) return;
+    if constexpr (is_narrow<T>) x = widened(static_cast<T>(x));
+    x = blend(x < wide{0}, wide{0}, x);
   }
 };
 struct batch_norm_derivative_then {
@@ -150,9 +179,12 @@ struct batch_norm_derivative_then {
 template <class T>
 struct batch_factors {
   double eps;
-  T* factor;
-  const T *variance, *weight;
-  CAIRN_DEVICE void operator()(std::size_t j) const { factor[j] = factor_of<T>(inverse_deviation(variance[j], eps), weight[j]); }
+  of_channels<T> to;
+  const accumulated<T>* variance;
+  const T *weight, *bias;
+  CAIRN_DEVICE void operator()(std::size_t j) const {
+    to.write(j, factor_of<accumulated<T>>(inverse_deviation(variance[j], eps), widened(weight[j])), bias);
+  }
 };
 template <class T>
 struct batch_derivative_of_sums {
@@ -182,26 +214,28 @@ struct batch_statistics_of_sums {
 
 namespace cairn::ops {
 
-template <std::floating_point T>
+template <detail::floating_element T>
 void batch_norm_evaluate(cuda::queue& queue, std::size_t rows, std::size_t features, double eps, T* output, const T* input,
-                         const T* mean, const T* variance, const T* weight, const T* bias, activation then = activation::none) {
+                         const accumulated<T>* mean, const accumulated<T>* variance, const T* weight, const T* bias,
+                         activation then = activation::none) {
   constexpr const char* op = "batch_norm_evaluate";
   const detail::of_channels<T> of(queue, op, features);
-  detail::launch_each(queue, op, features, detail::batch_factors<T>{eps, of.factor, variance, weight});
-  detail::for_each_of_channels(queue, op, rows, features, detail::center_scale_then{then == activation::relu}, output,
-                               std::array{input}, std::array<const T*, 3>{mean, of.factor, bias});
+  detail::launch_each(queue, op, features, detail::batch_factors<T>{eps, of, variance, weight, bias});
+  detail::for_each_of_channels(queue, op, rows, features, detail::center_scale_then<T>{then == activation::relu}, output,
+                               std::array{input}, std::array<const accumulated<T>*, 3>{mean, of.factor, of.widened_bias(bias)});
 }
 
-template <std::floating_point T>
-void batch_norm_forward(cuda::queue& queue, std::size_t rows, std::size_t features, double eps, T* output, T* statistics,
-                        const T* input, const T* weight, const T* bias, activation then = activation::none,
-                        const std::type_identity_t<running_statistics<T>>& moved = {}) {
+template <detail::floating_element T>
+void batch_norm_forward(cuda::queue& queue, std::size_t rows, std::size_t features, double eps, T* output,
+                        accumulated<T>* statistics, const T* input, const T* weight, const T* bias,
+                        activation then = activation::none, const std::type_identity_t<running_statistics<T>>& moved = {}) {
   constexpr const char* op = "batch_norm_forward";
   const detail::of_channels<T> of(queue, op, features);
   detail::sum_columns_then(queue, op, rows, features,
-                           detail::batch_statistics<T>{{rows, features, input}, eps, statistics, of.factor, weight, moved});
-  detail::for_each_of_channels(queue, op, rows, features, detail::center_scale_then{then == activation::relu}, output,
-                               std::array{input}, std::array<const T*, 3>{statistics, of.factor, bias});
+                           detail::batch_statistics<T>{{rows, features, input}, eps, statistics, of, weight, bias, moved});
+  detail::for_each_of_channels(queue, op, rows, features, detail::center_scale_then<T>{then == activation::relu}, output,
+                               std::array{input},
+                               std::array<const accumulated<T>*, 3>{statistics, of.factor, of.widened_bias(bias)});
 }
 
 template <std::floating_point T>
@@ -219,10 +253,10 @@ void batch_norm_update(cuda::queue& queue, std::size_t features, double momentum
       detail::batch_move_statistics<T>{{features, momentum, running_mean, running_variance, statistics}, rows, 0});
 }
 
-template <std::floating_point T>
+template <detail::floating_element T>
 void batch_norm_gradient_sums(cuda::queue& queue, std::size_t rows, std::size_t features, double eps, double* sums,
-                              T* weight_gradient, T* bias_gradient, const T* output_gradient, const T* input,
-                              const T* statistics) {
+                              accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient,
+                              const T* input, const accumulated<T>* statistics) {
   constexpr const char* op = "batch_norm_gradient_sums";
   const detail::batch_derivative<T> nothing{features, eps, statistics, nullptr, {queue, op, features}};
   detail::sum_columns_then(queue, op, rows, features,
@@ -230,22 +264,22 @@ void batch_norm_gradient_sums(cuda::queue& queue, std::size_t rows, std::size_t 
                                                       input, statistics, nothing});
 }
 
-template <std::floating_point T>
+template <detail::floating_element T>
 void batch_norm_input_gradient(cuda::queue& queue, std::size_t rows, std::size_t features, double eps, T* input_gradient,
-                               const T* output_gradient, const T* input, const T* statistics, const T* weight, const double* sums,
-                               activation before = activation::none) {
+                               const T* output_gradient, const T* input, const accumulated<T>* statistics, const T* weight,
+                               const double* sums, activation before = activation::none) {
   constexpr const char* op = "batch_norm_input_gradient";
   const detail::batch_derivative<T> then{features, eps, statistics, weight, {queue, op, features}};
   detail::launch_each(queue, op, features, detail::batch_derivative_of_sums<T>{then, sums});
   detail::for_each_of_channels(queue, op, rows, features, detail::batch_norm_derivative_then{before == activation::relu},
                                input_gradient, std::array{output_gradient, input},
-                               std::array<const T*, 4>{statistics, then.to.factor, then.to.shift, then.to.slope});
+                               std::array<const accumulated<T>*, 4>{statistics, then.to.factor, then.to.shift, then.to.slope});
 }
 
-template <std::floating_point T>
+template <detail::floating_element T>
 void batch_norm_backward(cuda::queue& queue, std::size_t rows, std::size_t features, double eps, T* input_gradient,
-                         T* weight_gradient, T* bias_gradient, const T* output_gradient, const T* input, const T* statistics,
-                         const T* weight, activation before = activation::none) {
+                         accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
+                         const accumulated<T>* statistics, const T* weight, activation before = activation::none) {
   constexpr const char* op = "batch_norm_backward";
   const detail::batch_derivative<T> then{features, eps, statistics, weight, {queue, op, features}};
   detail::sum_columns_then(queue, op, rows, features,
@@ -254,10 +288,10 @@ void batch_norm_backward(cuda::queue& queue, std::size_t rows, std::size_t featu
   if (input_gradient != nullptr)
     detail::for_each_of_channels(queue, op, rows, features, detail::batch_norm_derivative_then{before == activation::relu},
                                  input_gradient, std::array{output_gradient, input},
-                                 std::array<const T*, 4>{statistics, then.to.factor, then.to.shift, then.to.slope});
+                                 std::array<const accumulated<T>*, 4>{statistics, then.to.factor, then.to.shift, then.to.slope});
 }
 
-template <std::floating_point T>
+template <detail::floating_element T>
 void batch_norm_sums(cuda::queue& queue, std::size_t rows, std::size_t features, double* sums, const T* input) {
   detail::sum_columns_then(queue, "batch_norm_sums", rows, features, detail::batch_sums<T>{{rows, features, input}, sums});
 }

@@ -16,7 +16,7 @@ namespace cairn::ops {
 //   output_gradient = scale (1 - t - (1 + (w - 1) t) / (1 + e^x)) / count                not computed when it is null; may lie
 //                                                                                        on the output
 // Output, gradient and targets have `count` elements; with none the loss is 0. The scale is a number in the
-// device's memory, on devices whose memory the host shares; null: 1.
+// device's memory; null: 1.
 template <class T>
 void bce_with_logits(detail::queue_without_this_op, double* loss, T* output_gradient, std::size_t count, const T* output,
                      const accumulated<T>* targets, const accumulated<T>* positive_weights, std::size_t columns,

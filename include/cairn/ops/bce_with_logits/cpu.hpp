@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 
 #include <cairn/core/accumulated.hpp>
@@ -11,6 +10,7 @@
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/bce_with_logits/bce_with_logits.hpp>
 #include <cairn/ops/elementwise/blend.hpp>
+#include <cairn/ops/elementwise/conversions.hpp>
 #include <cairn/ops/elementwise/cpu.hpp>
 #include <cairn/ops/elementwise/elementary.hpp>
 #include <cairn/ops/elementwise/sums.hpp>
@@ -39,19 +39,16 @@ struct weighted_logit_error_derivative {
 // Applies f, in accumulated<T>, to a piece of the output, of its targets and of the weights, which repeat every `columns`
 // elements.
 inline constexpr std::size_t weighted_piece = 1024;
-template <class T, class F>
-void run_with_weights(const F& f, std::size_t begin, std::size_t count, accumulated<T>* made, const T* output,
-                      const accumulated<T>* targets, const accumulated<T>* weights, std::size_t columns) {
-  using wide = accumulated<T>;
-  alignas(64) wide own[weighted_piece], of_elements[weighted_piece];
+template <class T, class R, class F>
+void run_with_weights(const F& f, std::size_t begin, std::size_t count, R* made, const T* output, const accumulated<T>* targets,
+                      const accumulated<T>* weights, std::size_t columns) {
+  alignas(64) accumulated<T> of_elements[weighted_piece];
   std::size_t column = begin % columns;
   for (std::size_t i = 0; i < count; ++i) {
-    own[i] = static_cast<wide>(output[begin + i]);
     of_elements[i] = weights[column];
     if (++column == columns) column = 0;
   }
-  const wide *const x = own, *const w = of_elements;
-  run_elements(widest_for_elements(), f, count, std::array<wide*, 1>{made}, std::array{x, targets + begin, w});
+  run_mixed<T>(widest_for_elements(), f, count, written{made}, taken{output + begin, targets + begin, &of_elements[0]});
 }
 
 } // namespace cairn::detail
@@ -81,10 +78,8 @@ void bce_with_logits(cpu::queue& queue, double* loss, T* output_gradient, std::s
   const detail::weighted_logit_error_derivative<wide> derivative{
       static_cast<wide>((gradient_scale == nullptr ? 1 : *gradient_scale) / static_cast<double>(count))};
   queue.parallel_for((count + piece - 1) / piece, [&](std::size_t index, auto) {
-    alignas(64) wide made[piece];
     const std::size_t begin = index * piece, length = std::min(piece, count - begin);
-    detail::run_with_weights(derivative, begin, length, made, output, targets, positive_weights, columns);
-    for (std::size_t j = 0; j < length; ++j) output_gradient[begin + j] = static_cast<T>(made[j]);
+    detail::run_with_weights(derivative, begin, length, output_gradient + begin, output, targets, positive_weights, columns);
   });
 }
 

@@ -11,6 +11,7 @@
 #include <cairn/ops/channel_statistics/channel_statistics.hpp>
 #include <cairn/ops/elementwise/run_tile.hpp>
 #include <cairn/ops/elementwise/sums.hpp>
+#include <cairn/ops/elementwise/widened_row.hpp>
 
 CAIRN_KERNELS_BEGIN
 
@@ -46,14 +47,15 @@ struct channel_scales {
   const T* bias = nullptr;
 
   channel_scales() = default;
-  // Written to `room` of 3 x channels elements.
-  channel_scales(T* room, std::size_t channels, const channel_norm<T>& norm)
+  // Written to `room` of 3 x channels elements. E is the type of the map's elements, and T that of their sums.
+  template <class E>
+  channel_scales(T* room, std::size_t channels, const channel_norm<E>& norm)
       : mean(room), factor(room + channels), bias(room + 2 * channels) {
     for (std::size_t c = 0; c < channels; ++c) {
       const double deviation = std::sqrt(static_cast<double>(norm.variance[norm.step * c]) + norm.eps);
       room[c] = static_cast<T>(norm.mean[norm.step * c]);
       room[channels + c] = static_cast<T>(static_cast<double>(norm.weight[c]) / deviation);
-      room[2 * channels + c] = norm.bias[c];
+      room[2 * channels + c] = static_cast<T>(norm.bias[c]);
     }
   }
   channel_scales from(std::size_t column) const {
@@ -88,6 +90,25 @@ struct normalize_tile {
     }
   };
 };
+
+// The same of a map of any elements: those of 16 bits are widened, a piece at a time.
+template <class T>
+void normalize_rows(matrix<accumulated<T>> y, matrix<const T> x, const channel_scales<accumulated<T>>& by) {
+  using wide = accumulated<T>;
+  if constexpr (!is_narrow<T>) {
+    run_tile(normalize_tile<T>{y, x, by});
+  } else {
+    constexpr std::size_t room = 4 * strip;
+    alignas(64) wide own[room];
+    const std::size_t widest = std::clamp<std::size_t>(x.columns, 1, room), most = room / widest;
+    for (std::size_t c = 0; c < x.columns; c += widest)
+      for (std::size_t r = 0; r < x.rows; r += most) {
+        const std::size_t rows = std::min(most, x.rows - r), columns = std::min(widest, x.columns - c);
+        widen_rows(own, matrix<const T>{x.data + r * x.stride + c, rows, columns, x.stride});
+        run_tile(normalize_tile<wide>{{y.data + r * y.stride + c, rows, columns, y.stride}, {own, rows, columns}, by.from(c)});
+      }
+  }
+}
 
 // y = dy + first[c] + second[c] (x - mean[c]). dy may be absent.
 template <class T>
@@ -255,8 +276,22 @@ template <class T>
 void tile_statistics(matrix<const T> x, accumulated<T>* partial) {
   for (std::size_t begin = 0; begin < x.columns; begin += most_summed_columns) {
     const std::size_t columns = std::min(most_summed_columns, x.columns - begin);
-    two_chains<T> sums;
-    run_tile(sum_distances_tile<T>{{x.data + begin, x.rows, columns, x.stride}, x.data + begin, &sums});
+    const matrix<const T> part{x.data + begin, x.rows, columns, x.stride};
+    two_chains<accumulated<T>> sums;
+    if constexpr (!is_narrow<T>) {
+      run_tile(sum_distances_tile<T>{part, part.data, &sums});
+    } else { // whole chains at a time
+      constexpr std::size_t room = sum_chain * most_summed_columns;
+      alignas(64) accumulated<T> own[room];
+      widened_row<T, most_summed_columns> shift;
+      const accumulated<T>* const first = shift.read(part.data, columns);
+      const std::size_t most = std::max(sum_chain, room / 2 / columns / sum_chain * sum_chain);
+      for (std::size_t row = 0; row < x.rows; row += most) {
+        const matrix<const T> some{part.data + row * x.stride, std::min(most, x.rows - row), columns, x.stride};
+        widen_rows(own, some);
+        run_tile(sum_distances_tile<accumulated<T>>{{own, some.rows, columns}, first, &sums});
+      }
+    }
     const auto rows = static_cast<double>(x.rows);
     for (std::size_t j = 0; j < columns; ++j) {
       const double distance = sums.first[j] / rows, spread = sums.second[j] - distance * sums.first[j];

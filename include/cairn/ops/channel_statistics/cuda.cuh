@@ -6,12 +6,14 @@
 #include <cstddef>
 #include <type_traits>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
 #include <cairn/core/rooms.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/device/cuda.cuh>
 #include <cairn/device/cuda/division.cuh>
 #include <cairn/device/cuda/launch.cuh>
+#include <cairn/device/cuda/sixteen_bits.cuh>
 #include <cairn/ops/batch_norm/cuda.cuh>
 #include <cairn/ops/channel_statistics/channel_statistics.hpp>
 #include <cairn/ops/elementwise/cuda_sums.cuh>
@@ -21,12 +23,13 @@ namespace cairn::detail {
 // The rows of a map are as far apart as batch_distances takes its features to be.
 template <class T>
 struct statistics_of_map : batch_distances<T> {
-  T* statistics;
+  using wide = accumulated<T>;
+  wide* statistics;
   CAIRN_DEVICE void finish(std::size_t column, double sum, double squares) const {
     const double share = this->rows == 0 ? 0 : 1 / static_cast<double>(this->rows);
     const double distance = sum * share, spread = squares * share - distance * distance;
-    statistics[2 * column] = static_cast<T>(this->rows == 0 ? 0 : this->first(column) + distance);
-    statistics[2 * column + 1] = static_cast<T>(spread < 0 ? 0 : spread); // NaN stays
+    statistics[2 * column] = static_cast<wide>(this->rows == 0 ? 0 : this->first(column) + distance);
+    statistics[2 * column + 1] = static_cast<wide>(spread < 0 ? 0 : spread); // NaN stays
   }
 };
 
@@ -45,11 +48,12 @@ struct statistics_slopes {
 // The gradient of a map with the part through its statistics. Without `mean` there is no such part; a dy without data is 0.
 template <class T>
 struct gradient_of_map {
+  using wide = accumulated<T>;
   matrix<const T> dy, x;
-  const T *mean, *first, *second;
-  CAIRN_DEVICE T operator()(std::size_t row, std::size_t column) const {
-    const T own = dy.data == nullptr ? T{0} : dy(row, column);
-    return mean == nullptr ? own : own + (first[column] + second[column] * (x(row, column) - mean[column]));
+  const wide *mean, *first, *second;
+  CAIRN_DEVICE wide operator()(std::size_t row, std::size_t column) const {
+    const wide own = dy.data == nullptr ? wide{0} : widened(dy(row, column));
+    return mean == nullptr ? own : own + (first[column] + second[column] * (widened(x(row, column)) - mean[column]));
   }
 };
 template <class T>
@@ -59,7 +63,7 @@ struct add_statistics_gradient {
   divisor columns;
   CAIRN_DEVICE void operator()(std::size_t at) const {
     const std::size_t row = columns.of(at), column = columns.rest(at, row);
-    dx(row, column) = from(row, column);
+    dx(row, column) = static_cast<T>(from(row, column));
   }
 };
 
@@ -82,21 +86,21 @@ struct move_channel_statistics {
 
 namespace cairn::ops {
 
-template <std::floating_point T>
-void channel_statistics(cuda::queue& queue, matrix<const T> x, std::type_identity_t<T>* statistics) {
+template <detail::floating_element T>
+void channel_statistics(cuda::queue& queue, matrix<const T> x, std::type_identity_t<accumulated<T>>* statistics) {
   detail::sum_columns_then(queue, "channel_statistics", x.rows, x.columns,
                            detail::statistics_of_map<T>{{x.rows, x.stride, x.data}, statistics});
 }
 
-template <std::floating_point T>
+template <detail::floating_element T>
 void channel_statistics_backward(cuda::queue& queue, matrix<T> dx, std::type_identity_t<matrix<const T>> dy,
-                                 std::type_identity_t<matrix<const T>> x, const std::type_identity_t<T>* statistics,
-                                 const std::type_identity_t<T>* gradient) {
+                                 std::type_identity_t<matrix<const T>> x, const std::type_identity_t<accumulated<T>>* statistics,
+                                 const std::type_identity_t<accumulated<T>>* gradient) {
   constexpr const char* op = "channel_statistics_backward";
   const detail::of_channels<T> of(queue, op, dx.columns);
-  detail::launch_each(
-      queue, op, dx.columns,
-      detail::statistics_slopes<T>{static_cast<double>(dx.rows), statistics, gradient, of.factor, of.shift, of.slope});
+  detail::launch_each(queue, op, dx.columns,
+                      detail::statistics_slopes<accumulated<T>>{static_cast<double>(dx.rows), statistics, gradient, of.factor,
+                                                                of.shift, of.slope});
   detail::launch_each(queue, op, dx.rows * dx.columns,
                       detail::add_statistics_gradient<T>{{dy, x, of.factor, of.shift, of.slope}, dx, dx.columns});
 }

@@ -17,8 +17,10 @@
 #include <cairn/ops/conv2d/gather.hpp>
 #include <cairn/ops/conv2d/reference.hpp>
 #include <cairn/ops/conv2d/weight_sums.hpp>
+#include <cairn/ops/conv2d/widened_depthwise.hpp>
 #include <cairn/ops/elementwise/cuts.hpp>
 #include <cairn/ops/matmul/cpu.hpp>
+#include <cairn/ops/matmul/sixteen_bits.hpp>
 #if CAIRN_WITH_ONEDNN
 #include <cairn/ops/conv2d/onednn.hpp>
 #include <cairn/ops/conv2d/passes_by_onednn.hpp>
@@ -29,27 +31,27 @@ CAIRN_KERNELS_BEGIN
 namespace cairn::detail {
 
 // Computes the tiles [begin, end) of a gathering, with the kernels of one instruction set.
-template <class T>
-void gather_for(instruction_set isa, const gathering<T>& all, const gather_tiles& tiles, std::size_t begin, std::size_t end,
+template <class T, class C>
+void gather_for(instruction_set isa, const gathering<T, C>& all, const gather_tiles& tiles, std::size_t begin, std::size_t end,
                 std::span<std::byte> scratch) {
 #if CAIRN_X86
-  if (isa == instruction_set::avx512) return gatherer<avx512_kernels<T>, T>(all, tiles, scratch).run(begin, end);
-  if (isa == instruction_set::avx2) return gatherer<avx2_kernels<T>, T>(all, tiles, scratch).run(begin, end);
+  if (isa == instruction_set::avx512) return gatherer<avx512_kernels<accumulated<T>>, T, C>(all, tiles, scratch).run(begin, end);
+  if (isa == instruction_set::avx2) return gatherer<avx2_kernels<accumulated<T>>, T, C>(all, tiles, scratch).run(begin, end);
 #else
   static_cast<void>(isa);
 #endif
-  gatherer<plain_kernels<T>, T>(all, tiles, scratch).run(begin, end);
+  gatherer<plain_kernels<accumulated<T>>, T, C>(all, tiles, scratch).run(begin, end);
 }
 template <class T>
 void sum_weights_for(instruction_set isa, const weight_sums<T>& all, std::size_t begin, std::size_t end,
                      std::span<std::byte> scratch) {
 #if CAIRN_X86
-  if (isa == instruction_set::avx512) return sum_weights<avx512_kernels<T>>(all, begin, end, scratch);
-  if (isa == instruction_set::avx2) return sum_weights<avx2_kernels<T>>(all, begin, end, scratch);
+  if (isa == instruction_set::avx512) return sum_weights<avx512_kernels<accumulated<T>>>(all, begin, end, scratch);
+  if (isa == instruction_set::avx2) return sum_weights<avx2_kernels<accumulated<T>>>(all, begin, end, scratch);
 #else
   static_cast<void>(isa);
 #endif
-  sum_weights<plain_kernels<T>>(all, begin, end, scratch);
+  sum_weights<plain_kernels<accumulated<T>>>(all, begin, end, scratch);
 }
 
 // Calls f(begin, end, scratch) for one stretch of [0, count) per thread: what a thread packs serves its whole stretch.
@@ -63,17 +65,18 @@ void for_each_stretch(cpu::queue& queue, std::size_t count, std::size_t operatio
 }
 
 // The tiles of a gathering. There are none if the pixels that one result is computed from do not fit into the scratch.
-template <class T>
-gather_tiles tiles_of(const gathering<T>& all, std::size_t most_images) {
-  constexpr std::size_t widest = 192 / sizeof(T); // no kernel has wider slivers
-  return {all.y, all.x, all.source.channels, gather_room<T>::slab, gather_room<T>::carry / widest, most_images};
+template <class T, class C>
+gather_tiles tiles_of(const gathering<T, C>& all, std::size_t most_images) {
+  using wide = accumulated<T>;
+  constexpr std::size_t widest = 192 / sizeof(wide); // no kernel has wider slivers
+  return {all.y, all.x, all.source.channels, gather_room<wide>::slab, gather_room<wide>::carry / widest, most_images};
 }
 // Returns false, and does nothing, if there are results but no tiles.
 template <class T>
 bool gather(cpu::queue& queue, instruction_set isa, const gathering<T>& all) {
   const gather_tiles tiles =
       tiles_of(all, (all.samples + queue.threads() - 1) / queue.threads()); // so that there is one for every thread
-  if (tiles.columns == 0) return all.y.count == 0 || all.x.count == 0;
+  if (tiles.columns == 0) return all.is_empty();
   const std::size_t operations = 2 * all.samples * all.y.count * all.x.count * all.groups * all.columns * all.source.channels *
                                  reach(all.y).taps * reach(all.x).taps;
   for_each_stretch(queue, tiles.count(all.samples), operations,
@@ -84,9 +87,9 @@ bool gather(cpu::queue& queue, instruction_set isa, const gathering<T>& all) {
 }
 
 // The part that forward and the input gradient have in common.
-template <class T>
-gathering<T> gathering_of(const convolution& how, std::size_t samples, const T* weight, const epilogue<T>& then) {
-  gathering<T> all;
+template <class T, class C = T>
+gathering<T, C> gathering_of(const convolution& how, std::size_t samples, const T* weight, const epilogue<T>& then) {
+  gathering<T, C> all;
   all.weight = weight;
   all.weight_group = how.group_out() * how.depth();
   all.weight_tap = how.group_in();
@@ -118,11 +121,11 @@ bool gather_outputs(cpu::queue& queue, instruction_set isa, const convolution& h
   return gather(queue, isa, gathering_of_outputs(how, samples, output, input, weight, then));
 }
 // One phase: the inputs whose distance from (row, column) is a multiple of the stride.
-template <class T>
-gathering<T> gathering_of_inputs(const convolution& how, std::size_t samples, matrix<T> input_gradient,
-                                 matrix<const T> output_gradient, const T* weight, const epilogue<T>& then, std::size_t row,
-                                 std::size_t column) {
-  gathering<T> all = gathering_of(how, samples, weight, then);
+template <class T, class C = T>
+gathering<T, C> gathering_of_inputs(const convolution& how, std::size_t samples, matrix<C> input_gradient,
+                                    matrix<const T> output_gradient, const T* weight, const epilogue<T>& then, std::size_t row,
+                                    std::size_t column) {
+  gathering<T, C> all = gathering_of<T, C>(how, samples, weight, then);
   all.y = axis_walk::of_inputs(how.over.y, row);
   all.x = axis_walk::of_inputs(how.over.x, column);
   all.source = {output_gradient.data, output_gradient.stride, how.group_out(), how.over.y.out, how.over.x.out, {}};
@@ -148,12 +151,13 @@ bool gather_input_gradient(cpu::queue& queue, instruction_set isa, const convolu
 }
 // Returns false, and does nothing, if the pixels for one result do not fit into the scratch or if there are no samples.
 template <class T>
-bool sum_weights_on(cpu::queue& queue, instruction_set isa, const convolution& how, std::size_t samples, T* weight_gradient,
-                    matrix<const T> output_gradient, const T* input, const channel_scales<T>& scales = {}) {
+bool sum_weights_on(cpu::queue& queue, instruction_set isa, const convolution& how, std::size_t samples,
+                    accumulated<T>* weight_gradient, matrix<const T> output_gradient, const T* input,
+                    const channel_scales<accumulated<T>>& scales = {}) {
   const std::size_t operations = 2 * samples * how.over.outputs() * how.out_channels * how.depth();
   weight_sums<T> all(how, samples, output_gradient, input, weight_gradient, queue.threads());
   all.scales = scales;
-  if (all.tiles.columns == 0 || samples == 0) return false;
+  if (!all.fit() || samples == 0) return false;
   for_each_stretch(queue, all.pieces(), operations, [&](std::size_t begin, std::size_t end, std::span<std::byte> scratch) {
     sum_weights_for(isa, all, begin, end, scratch);
     mend_weights(all, begin, end);
@@ -223,8 +227,7 @@ void conv2d_forward(cpu::queue& queue, const convolution& how, std::size_t sampl
   if (how.is_product())
     return matmul(queue, output, {input, output.rows, how.in_channels}, {weight, how.out_channels, how.in_channels},
                   transpose::second, then); // (pixels, out) = (pixels, in) x (out, in)^T
-  if constexpr (!detail::narrow_element<T>)
-    if (detail::is_depthwise(how) && detail::depthwise_outputs(queue, how, output, input, weight, then)) return;
+  if (detail::is_depthwise(how) && detail::depthwise_outputs(queue, how, output, input, weight, then)) return;
   if (!detail::gather_outputs(queue, detail::widest_instruction_set(), how, samples, output, input, weight, then))
     detail::conv2d_forward_plain(queue, how, samples, output, input, weight, then);
 }
@@ -241,8 +244,7 @@ void conv2d_input_gradient(cpu::queue& queue, const convolution& how, std::size_
   if (how.is_product())
     return matmul(queue, result, output_gradient, {weight, how.out_channels, how.in_channels}, transpose::none,
                   then); // (pixels, in) = (pixels, out) x (out, in)
-  if constexpr (!detail::narrow_element<T>)
-    if (detail::is_depthwise(how) && detail::depthwise_input_gradient(queue, how, result, output_gradient, weight, then)) return;
+  if (detail::is_depthwise(how) && detail::depthwise_input_gradient(queue, how, result, output_gradient, weight, then)) return;
   if (!detail::gather_input_gradient(queue, detail::widest_instruction_set(), how, samples, result, output_gradient, weight,
                                      then))
     detail::conv2d_input_gradient_plain(queue, how, samples, result, output_gradient, weight, then);
@@ -263,15 +265,14 @@ void conv2d_weight_gradient(cpu::queue& queue, const convolution& how, std::size
   if (how.is_product()) {
     epilogue<T> then{};
     then.row_sums = bias_gradient;
-    return matmul(queue, matrix<T>{weight_gradient, how.out_channels, how.in_channels}, output_gradient,
-                  {input, output_gradient.rows, how.in_channels}, transpose::first,
+    return matmul(queue, matrix<accumulated<T>>{weight_gradient, how.out_channels, how.in_channels}, output_gradient,
+                  matrix<const T>{input, output_gradient.rows, how.in_channels}, transpose::first,
                   then); // (out, in) = (pixels, out)^T x (pixels, in)
   }
   if (bias_gradient != nullptr) detail::sum_pixels(queue, bias_gradient, output_gradient);
-  if constexpr (!detail::narrow_element<T>)
-    if (detail::is_depthwise(how) &&
-        detail::depthwise_weight_gradient(queue, how, samples, weight_gradient, output_gradient, input))
-      return;
+  if (detail::is_depthwise(how) &&
+      detail::depthwise_weight_gradient(queue, how, samples, weight_gradient, output_gradient, input))
+    return;
   if (!detail::sum_weights_on(queue, detail::widest_instruction_set(), how, samples, weight_gradient, output_gradient, input))
     detail::conv2d_weight_gradient_plain(queue, how, samples, weight_gradient, output_gradient, input);
 }

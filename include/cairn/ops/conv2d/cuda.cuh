@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <type_traits>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
 #include <cairn/core/rooms.hpp>
 #include <cairn/core/view.hpp>
@@ -25,7 +25,7 @@ namespace cairn::ops {
 // product of matmul: its bits then depend on the extents and alignment of the product, so on the number of images too, as those
 // of a Linear do. If its groups have one input channel, cuda_depthwise.cuh computes it, in all other cases the tiles of
 // cuda_gather.cuh and cuda_weight.cuh.
-template <std::floating_point T>
+template <detail::floating_element T>
 void conv2d_forward(cuda::queue& queue, const convolution& how, std::size_t samples, matrix<T> output,
                     const std::type_identity_t<T>* input, const std::type_identity_t<T>* weight,
                     const std::type_identity_t<epilogue<T>>& then) {
@@ -39,7 +39,7 @@ void conv2d_forward(cuda::queue& queue, const convolution& how, std::size_t samp
   detail::launch_gathered<false, T>(queue, op, how, samples, output, from, weight, then);
 }
 
-template <std::floating_point T>
+template <detail::floating_element T>
 void conv2d_input_gradient(cuda::queue& queue, const convolution& how, std::size_t samples, T* input_gradient,
                            std::type_identity_t<matrix<const T>> output_gradient, const std::type_identity_t<T>* weight,
                            const std::type_identity_t<epilogue<T>>& then) {
@@ -52,14 +52,16 @@ void conv2d_input_gradient(cuda::queue& queue, const convolution& how, std::size
   detail::launch_gathered<true, T>(queue, op, how, samples, to, output_gradient, weight, then);
 }
 
-template <std::floating_point T>
-void conv2d_weight_gradient(cuda::queue& queue, const convolution& how, std::size_t samples, T* weight_gradient, T* bias_gradient,
-                            matrix<const T> output_gradient, const std::type_identity_t<T>* input) {
+template <detail::floating_element T>
+void conv2d_weight_gradient(cuda::queue& queue, const convolution& how, std::size_t samples,
+                            std::type_identity_t<accumulated<T>>* weight_gradient,
+                            std::type_identity_t<accumulated<T>>* bias_gradient, matrix<const T> output_gradient,
+                            const std::type_identity_t<T>* input) {
   if (how.is_product()) {
     epilogue<T> then{};
     then.row_sums = bias_gradient;
-    return matmul(queue, matrix<T>{weight_gradient, how.out_channels, how.in_channels}, output_gradient,
-                  {input, output_gradient.rows, how.in_channels}, transpose::first, then);
+    return matmul(queue, matrix<accumulated<T>>{weight_gradient, how.out_channels, how.in_channels}, output_gradient,
+                  matrix<const T>{input, output_gradient.rows, how.in_channels}, transpose::first, then);
   }
   constexpr const char* op = "conv2d_weight_gradient";
   detail::check_convolution(op, how, samples, output_gradient.stride);

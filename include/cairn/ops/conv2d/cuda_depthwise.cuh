@@ -4,11 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/device/cuda.cuh>
 #include <cairn/device/cuda/division.cuh>
 #include <cairn/device/cuda/launch.cuh>
+#include <cairn/device/cuda/sixteen_bits.cuh>
 #include <cairn/ops/conv2d/conv2d.hpp>
 #include <cairn/ops/conv2d/cuda_taps.cuh>
 #include <cairn/ops/matmul/cuda_epilogue.cuh>
@@ -19,7 +21,7 @@ namespace cairn::detail {
 // memory.
 
 // The output, or with Back the input gradient. A thread has four results of a row, which share the weights; products are added in
-// T, over taps row by row, and in the input gradient for each tap over the output channels of the group.
+// the type of sums, over taps row by row, and in the input gradient for each tap over the output channels of the group.
 template <class T, bool Back>
 struct convolve_depthwise {
   static constexpr std::uint32_t at_once = 4;
@@ -54,7 +56,7 @@ struct convolve_depthwise {
     const taps_of_axis x = Back ? across.of_inputs(class_x) : across.of_outputs();
     const std::uint32_t others = Back ? group.small() : 1, o = Back ? c * others : c;
     const T* const from = source + (Back ? o : group.of_small(c));
-    T sum[at_once] = {};
+    accumulated<T> sum[at_once] = {};
     for (std::uint32_t a = 0; a < y.taps; ++a) {
       const std::uint32_t row = u * y.scale + y.offset + a * y.step;
       if (row >= y.extent) continue;
@@ -62,11 +64,11 @@ struct convolve_depthwise {
       for (std::uint32_t b = 0; b < x.taps; ++b) {
         const T* by = weight + (o * taps + (y.first + a * y.period) * across.kernel + x.first + b * x.period);
         for (std::uint32_t other = 0; other < others; ++other, by += taps) {
-          const T factor = *by;
+          const accumulated<T> factor = widened(*by);
           CAIRN_UNROLL_DEVICE
           for (std::uint32_t k = 0; k < at_once; ++k) {
             const std::uint32_t column = (v + k) * x.scale + x.offset + b * x.step;
-            if (column < x.extent) sum[k] += *behind(from + other, first + column, source_bytes) * factor;
+            if (column < x.extent) sum[k] += widened(*behind(from + other, first + column, source_bytes)) * factor;
           }
         }
       }
@@ -89,9 +91,9 @@ struct sums_of_depthwise {
   divisor channels, kernel, group, area, line; // output channels; taps of a row; of a group; pixels of an image and of its rows
   std::uint32_t taps, in_bytes, out_bytes;     // to the next pixel
   const T *output_gradient, *input;
-  T* weight_gradient;
+  accumulated<T>* weight_gradient;
 
-  sums_of_depthwise(const convolution& how, T* dw, matrix<const T> dy, const T* x)
+  sums_of_depthwise(const convolution& how, accumulated<T>* dw, matrix<const T> dy, const T* x)
       : down(how.over.y), across(how.over.x), channels(how.out_channels), kernel(how.over.x.kernel), group(how.group_out()),
         area(how.over.outputs()), line(how.over.x.out), taps(static_cast<std::uint32_t>(how.over.taps())),
         in_bytes(static_cast<std::uint32_t>(how.in_channels * sizeof(T))),
@@ -104,14 +106,15 @@ struct sums_of_depthwise {
     std::uint32_t image = area.of_small(first), p = line.of_small(first - image * area.small());
     std::uint32_t q = first - image * area.small() - p * line.small();
     const T *dy = behind(output_gradient + o, first, out_bytes), *const x = input + group.of_small(o);
-    T some = 0;
+    accumulated<T> some = 0;
 #ifdef __CUDACC__
 #pragma unroll 1
 #endif
     for (auto left = static_cast<std::uint32_t>(end) - first; left > 0; --left) {
       const std::uint32_t y = p * down.stride + i * down.dilation - down.padding;
       const std::uint32_t of_row = q * across.stride + j * across.dilation - across.padding;
-      if (y < down.in && of_row < across.in) some += *dy * *behind(x, (image * down.in + y) * across.in + of_row, in_bytes);
+      if (y < down.in && of_row < across.in)
+        some += widened(*dy) * widened(*behind(x, (image * down.in + y) * across.in + of_row, in_bytes));
       dy = behind(dy, 1, out_bytes);
       if (++q == across.out) {
         q = 0;
@@ -123,7 +126,7 @@ struct sums_of_depthwise {
   CAIRN_DEVICE void finish(std::size_t column, double sum, double) const {
     const auto at = static_cast<std::uint32_t>(column);
     const std::uint32_t tap = channels.of_small(at);
-    weight_gradient[(at - tap * channels.small()) * taps + tap] = static_cast<T>(sum);
+    weight_gradient[(at - tap * channels.small()) * taps + tap] = static_cast<accumulated<T>>(sum);
   }
 };
 

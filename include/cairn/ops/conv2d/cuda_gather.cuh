@@ -4,27 +4,30 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/device/cuda/blocks.cuh>
 #include <cairn/device/cuda/division.cuh>
 #include <cairn/device/cuda/quad.cuh>
+#include <cairn/device/cuda/sixteen_bits.cuh>
 #include <cairn/ops/conv2d/conv2d.hpp>
 #include <cairn/ops/conv2d/cuda_taps.cuh>
-#include <cairn/ops/conv2d/cuda_tile.cuh>
+#include <cairn/ops/conv2d/cuda_tensor_tile.cuh>
 #include <cairn/ops/matmul/cuda_epilogue.cuh>
 
 namespace cairn::detail {
 
 // The output of a convolution, or with Back its input gradient, as a product of matrices: rows are pixels of the result, columns
 // its channels, and a row of A is gathered from the pixels of the source while it is brought to shared memory. An element is one
-// chain of multiply-adds in T, over taps row by row and for each of them over the channels in ascending order, with 0 for pixels
-// beside the image.
+// chain of multiply-adds in the type of sums, over taps row by row and for each of them over the channels in ascending order,
+// with 0 for pixels beside the image. Elements of 16 bits are widened on their way to shared memory; see cuda_tensor_tile.cuh.
 template <class T, unsigned Columns, bool Back>
 struct gathered_product {
-  static constexpr unsigned width = quad_width<T>, threads = 128;
+  using wide = accumulated<T>;
+  static constexpr unsigned width = quad_width<wide>, threads = 128;
   static constexpr unsigned tile_rows = threads * 8 * width / Columns;
-  using tile = product_tile<T, tile_rows, Columns, 1>;
+  using tile = tile_of_elements<T, tile_rows, Columns, 1>;
   using operands = typename tile::operands;
   using shared = typename tile::shared;
   static constexpr unsigned blocks = tile::blocks;
@@ -38,7 +41,7 @@ struct gathered_product {
 
   struct own {
     typename tile::sums sum;
-    quad<T> a[loads_of_a], b[loads_of_b];
+    part_of_quad<T> a[loads_of_a], b[loads_of_b];
     std::uint32_t row[loads_of_a], column[loads_of_a], pixel[loads_of_a]; // of the source, which tap 0 reads
     std::uint32_t weight[loads_of_b];                                     // the first element of a row of B, or of a column
     place_of_product at, of_weight;
@@ -177,14 +180,14 @@ private:
     const unsigned k = t % quads * width;
     CAIRN_UNROLL_DEVICE
     for (unsigned n = 0; n < loads_of_a; ++n) CAIRN_UNROLL_DEVICE
-    for (unsigned i = 0; i < width; ++i) to.a[k + i][t / quads + n * rows_at_once] = mine.a[n].at[i];
+    for (unsigned i = 0; i < width; ++i) to.a[k + i][t / quads + n * rows_at_once] = widened(mine.a[n].at[i]);
     CAIRN_UNROLL_DEVICE
     for (unsigned n = 0; n < loads_of_b; ++n)
       if constexpr (Back) {
-        if (t / of_k < tile::depth) put_in_shared(&to.b[t / of_k][(t % of_k + n * of_k) * width], mine.b[n]);
+        if (t / of_k < tile::depth) put_in_shared(&to.b[t / of_k][(t % of_k + n * of_k) * width], widened(mine.b[n]));
       } else if (t / quads + n * rows_at_once < Columns) {
         CAIRN_UNROLL_DEVICE
-        for (unsigned i = 0; i < width; ++i) to.b[k + i][t / quads + n * rows_at_once] = mine.b[n].at[i];
+        for (unsigned i = 0; i < width; ++i) to.b[k + i][t / quads + n * rows_at_once] = widened(mine.b[n].at[i]);
       }
   }
 
@@ -205,9 +208,9 @@ private:
         if (y >= down.in || x >= across.in) continue;
         pixel = (image * down.in + y) * across.in + x;
       }
-      quad<T> v = tile::quad_at(&from.sums[0][row][column]);
+      quad<wide> v = tile::quad_at(&from.sums[0][row][column]);
       finish_quad(then, pixel, before + at.column + column, before + result_channels, aligned_result, v);
-      store_quad(result.data + pixel * result.stride, v, before + at.column + column, before + result_channels, aligned_result);
+      store_part(result.data + pixel * result.stride, v, before + at.column + column, before + result_channels, aligned_result);
     }
   }
 };

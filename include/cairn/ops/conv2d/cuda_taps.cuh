@@ -6,9 +6,11 @@
 #include <numeric>
 #include <string>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
 #include <cairn/core/error.hpp>
 #include <cairn/device/cuda/quad.cuh>
+#include <cairn/device/cuda/sixteen_bits.cuh>
 #include <cairn/ops/conv2d/conv2d.hpp>
 
 namespace cairn::detail {
@@ -65,10 +67,12 @@ struct place_of_product {
 // A row or column that no source has, however far a tap is from it.
 inline constexpr std::uint32_t nowhere = 0x80000000;
 
+// Quads here are those of sums: as many channels as 16 bytes of the type of sums hold.
+
 // The number of channels, filled up to whole quads.
 template <class T>
 std::uint32_t in_quads(std::size_t channels) {
-  return static_cast<std::uint32_t>(quads_for<T>(channels) * quad_width<T>);
+  return static_cast<std::uint32_t>(quads_for<accumulated<T>>(channels) * quad_width<accumulated<T>>);
 }
 
 // Keeps a number in a register: the compiler computes it once and not wherever it is used.
@@ -87,20 +91,20 @@ CAIRN_DEVICE const T* behind(const T* first, std::uint32_t n, std::uint32_t byte
 // Loads a quad of channels at each address at(n), n < Loads, for which has(n) holds; the others are 0, and so are channels behind
 // the first count(n) at the address, which are at least 1. `aligned` is for channels in whole quads.
 template <unsigned Loads, class T, class Has, class At, class Count>
-CAIRN_DEVICE void load_channels(quad<T> (&to)[Loads], bool aligned, const Has& has, const At& at, const Count& count) {
+CAIRN_DEVICE void load_channels(part_of_quad<T> (&to)[Loads], bool aligned, const Has& has, const At& at, const Count& count) {
   CAIRN_UNROLL_DEVICE
   for (unsigned n = 0; n < Loads; ++n) to[n] = {};
   if (aligned) {
     CAIRN_UNROLL_DEVICE
     for (unsigned n = 0; n < Loads; ++n)
-      if (has(n)) to[n] = *reinterpret_cast<const quad<T>*>(at(n));
+      if (has(n)) to[n] = *reinterpret_cast<const part_of_quad<T>*>(at(n));
   } else {
     CAIRN_UNROLL_DEVICE
     for (unsigned n = 0; n < Loads; ++n)
       if (has(n)) {
         const T* const from = at(n);
         CAIRN_UNROLL_DEVICE
-        for (std::uint32_t j = 0; j < quad_width<T>; ++j)
+        for (std::uint32_t j = 0; j < quad_width<accumulated<T>>; ++j)
           if (j < count(n)) to[n].at[j] = from[j];
       }
   }

@@ -48,14 +48,20 @@ struct product_tile {
 
   // Adds the products of one step to the sums of thread t.
   static CAIRN_DEVICE void multiply(const operands& from, unsigned t, sums& to) {
-    const unsigned lane = t / lane_threads * lane_depth, row = first_row(t), column = first_column(t);
+    const unsigned lane = t / lane_threads * lane_depth;
+    multiply<lane_depth>(from.a + lane, from.b + lane, t, to);
+  }
+  // The same for k's from 0 to Depth - 1 of operands that lie anywhere in shared memory.
+  template <unsigned Depth>
+  static CAIRN_DEVICE void multiply(const T (*a)[Rows + width], const T (*b)[Columns + width], unsigned t, sums& to) {
+    const unsigned row = first_row(t), column = first_column(t);
     CAIRN_UNROLL_DEVICE
-    for (unsigned k = 0; k < lane_depth; ++k) {
+    for (unsigned k = 0; k < Depth; ++k) {
       quad<T> x[row_quads], y[column_quads];
       CAIRN_UNROLL_DEVICE
-      for (unsigned h = 0; h < row_quads; ++h) x[h] = quad_at(&from.a[lane + k][h * (Rows / row_quads) + row]);
+      for (unsigned h = 0; h < row_quads; ++h) x[h] = quad_at(&a[k][h * (Rows / row_quads) + row]);
       CAIRN_UNROLL_DEVICE
-      for (unsigned h = 0; h < column_quads; ++h) y[h] = quad_at(&from.b[lane + k][h * (Columns / column_quads) + column]);
+      for (unsigned h = 0; h < column_quads; ++h) y[h] = quad_at(&b[k][h * (Columns / column_quads) + column]);
       CAIRN_UNROLL_DEVICE
       for (unsigned i = 0; i < thread_rows; ++i) CAIRN_UNROLL_DEVICE
       for (unsigned j = 0; j < thread_columns; ++j) to.at[i][j] += x[i / width].at[i % width] * y[j / width].at[j % width];
@@ -78,7 +84,6 @@ struct product_tile {
 
   static CAIRN_DEVICE quad<T> quad_at(const T* at) { return *reinterpret_cast<const quad<T>*>(at); }
 
-private:
   // The first of a thread's rows and columns; the others are next to it, and half a tile further.
   static CAIRN_DEVICE unsigned first_row(unsigned t) { return t % lane_threads / (Columns / thread_columns) * width; }
   static CAIRN_DEVICE unsigned first_column(unsigned t) { return t % lane_threads % (Columns / thread_columns) * width; }

@@ -5,15 +5,17 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/device/cuda/blocks.cuh>
 #include <cairn/device/cuda/division.cuh>
 #include <cairn/device/cuda/launch.cuh>
 #include <cairn/device/cuda/quad.cuh>
+#include <cairn/device/cuda/sixteen_bits.cuh>
 #include <cairn/ops/conv2d/conv2d.hpp>
 #include <cairn/ops/conv2d/cuda_taps.cuh>
-#include <cairn/ops/conv2d/cuda_tile.cuh>
+#include <cairn/ops/conv2d/cuda_tensor_tile.cuh>
 #include <cairn/ops/elementwise/cuda_sums.cuh>
 
 namespace cairn::detail {
@@ -23,12 +25,14 @@ namespace cairn::detail {
 // the input while they are brought to shared memory.
 //
 // The pixels are cut into chunks, and chunks into steps, the same for every weight. Lane l of a tile has the pixels
-// [8 l, 8 l + 8) of each step, and adds their products in T, one after another. At the end of a chunk the sums of the lanes are
-// added in double, in order, and added in T to those of earlier chunks of the same part. sum_of_weight_parts adds up the parts.
+// [8 l, 8 l + 8) of each step, and adds their products in the type of sums, one after another. At the end of a chunk the sums of
+// the lanes are added in double, in order, and added in the type of sums to those of earlier chunks of the same part.
+// sum_of_weight_parts adds up the parts.
 template <class T, unsigned Rows>
 struct weight_product {
-  static constexpr unsigned width = quad_width<T>, threads = 128, tile_columns = 16 * width;
-  using tile = product_tile<T, Rows, tile_columns, 64 / Rows>;
+  using wide = accumulated<T>;
+  static constexpr unsigned width = quad_width<wide>, threads = 128, tile_columns = 16 * width;
+  using tile = tile_of_elements<T, Rows, tile_columns, 64 / Rows>;
   using operands = typename tile::operands;
   using shared = typename tile::shared;
   static constexpr unsigned blocks = tile::blocks;
@@ -40,7 +44,7 @@ struct weight_product {
 
   struct own {
     typename tile::sums sum;
-    quad<T> a[loads_of_a], b[loads_of_b];
+    part_of_quad<T> a[loads_of_a], b[loads_of_b];
     std::uint32_t row[loads_of_b], column[loads_of_b], channel[loads_of_b]; // of the input, for output pixel 0
   };
   struct tile_at {
@@ -55,12 +59,12 @@ struct weight_product {
   bool aligned_input, aligned_output, aligned_sums;
   const T *output_gradient, *input;
   std::size_t weights;
-  T* sums; // (parts, weights)
+  wide* sums; // (parts, weights)
 
-  weight_product(const convolution& how, matrix<const T> dy, const T* x, T* to, const cut& into)
-      : down(how.over.y), across(how.over.x), area(how.over.outputs()), line(how.over.x.out), quads(quads_for<T>(how.group_in())),
-        parts(into), in(static_cast<std::uint32_t>(how.group_in())), out(static_cast<std::uint32_t>(how.group_out())),
-        in_bytes(static_cast<std::uint32_t>(how.in_channels * sizeof(T))),
+  weight_product(const convolution& how, matrix<const T> dy, const T* x, wide* to, const cut& into)
+      : down(how.over.y), across(how.over.x), area(how.over.outputs()), line(how.over.x.out),
+        quads(quads_for<wide>(how.group_in())), parts(into), in(static_cast<std::uint32_t>(how.group_in())),
+        out(static_cast<std::uint32_t>(how.group_out())), in_bytes(static_cast<std::uint32_t>(how.in_channels * sizeof(T))),
         out_bytes(static_cast<std::uint32_t>(dy.stride * sizeof(T))), taps(static_cast<std::uint32_t>(how.over.taps())),
         output_gradient(dy.data), input(x), weights(how.out_channels * how.depth()), sums(to) {
     tiles_of_row = (taps * quads.by() + 15) / 16;
@@ -145,10 +149,10 @@ private:
   CAIRN_DEVICE void store(unsigned t, const own& mine, operands& to) const {
     CAIRN_UNROLL_DEVICE
     for (unsigned n = 0; n < loads_of_a; ++n)
-      put_in_shared(&to.a[t / of_pixel][(t % of_pixel + n * of_pixel) * width], mine.a[n]);
+      put_in_shared(&to.a[t / of_pixel][(t % of_pixel + n * of_pixel) * width], widened(mine.a[n]));
     CAIRN_UNROLL_DEVICE
     for (unsigned n = 0; n < loads_of_b; ++n)
-      put_in_shared(&to.b[t / of_pixel][(t % of_pixel + n * of_pixel) * width], mine.b[n]);
+      put_in_shared(&to.b[t / of_pixel][(t % of_pixel + n * of_pixel) * width], widened(mine.b[n]));
   }
 
   // Adds the sums of the chunk of the pixels [from, to) to those of the part [first, end).
@@ -163,17 +167,17 @@ private:
       if (o >= out || where.tap >= taps) continue;
       double sum[width] = {};
       for (unsigned lane = 0; lane < 64 / Rows; ++lane) {
-        const quad<T> v = tile::quad_at(&of.sums[lane][row][column]);
+        const quad<wide> v = tile::quad_at(&of.sums[lane][row][column]);
         CAIRN_UNROLL_DEVICE
         for (unsigned j = 0; j < width; ++j) sum[j] += static_cast<double>(v.at[j]);
       }
-      T* const at_sums = sums + at.part * weights + ((at.group * out + o) * taps + where.tap) * in;
-      quad<T> v = {};
-      if (from != first) v = load_quad<T>(at_sums, where.channel, in, aligned_sums);
+      wide* const at_sums = sums + at.part * weights + ((at.group * out + o) * taps + where.tap) * in;
+      quad<wide> v = {};
+      if (from != first) v = load_quad<wide>(at_sums, where.channel, in, aligned_sums);
       CAIRN_UNROLL_DEVICE
       for (unsigned j = 0; j < width; ++j) {
         const bool is_finite = sum[j] - sum[j] == 0;
-        v.at[j] += is_finite || where.channel + j >= in ? static_cast<T>(sum[j])
+        v.at[j] += is_finite || where.channel + j >= in ? static_cast<wide>(sum[j])
                                                         : of_existing(at.group, o, where, j, from, to < end ? to : end);
       }
       store_quad(at_sums, v, where.channel, in, aligned_sums);
@@ -182,10 +186,10 @@ private:
 
   // The sum of one weight over the pixels [from, to), without products that have a factor beside the image: such a factor is 0,
   // and its product with an infinity or NaN is none.
-  CAIRN_DEVICE T of_existing(std::uint32_t group, std::uint32_t o, const place& where, unsigned j, std::uint32_t from,
-                             std::uint32_t to) const {
+  CAIRN_DEVICE wide of_existing(std::uint32_t group, std::uint32_t o, const place& where, unsigned j, std::uint32_t from,
+                                std::uint32_t to) const {
     const std::uint32_t i = where.tap / across.kernel, of_row = where.tap - i * across.kernel;
-    T sum = 0;
+    wide sum = 0;
 #ifdef __CUDACC__
 #pragma unroll 1
 #endif
@@ -194,8 +198,8 @@ private:
       const std::uint32_t row = p * down.stride + i * down.dilation - down.padding;
       const std::uint32_t column = (own_pixel - p * line.small()) * across.stride + of_row * across.dilation - across.padding;
       if (row >= down.in || column >= across.in) continue;
-      sum += *behind(output_gradient + (group * out + o), pixel, out_bytes) *
-             *behind(input + (group * in + where.channel + j), (image * down.in + row) * across.in + column, in_bytes);
+      sum += widened(*behind(output_gradient + (group * out + o), pixel, out_bytes)) *
+             widened(*behind(input + (group * in + where.channel + j), (image * down.in + row) * across.in + column, in_bytes));
     }
     return sum;
   }
@@ -216,20 +220,21 @@ struct sum_of_weight_parts {
 
 // There are as many parts as there is room for, but not more than a GPU has places for, and at most `most` of them.
 template <unsigned Rows, class T>
-void launch_weight_product(cuda::queue& queue, const char* op, const convolution& how, T* weight_gradient, matrix<const T> dy,
-                           const T* x, std::size_t most = 128) {
+void launch_weight_product(cuda::queue& queue, const char* op, const convolution& how, accumulated<T>* weight_gradient,
+                           matrix<const T> dy, const T* x, std::size_t most = 128) {
   using product = weight_product<T, Rows>;
+  using wide = accumulated<T>;
   constexpr std::size_t blocks = 1024;
   const std::size_t weights = how.out_channels * how.depth();
   const auto room = queue.partial(op);
-  const std::size_t fit = room.size_bytes() / sizeof(T) / std::max<std::size_t>(1, weights);
+  const std::size_t fit = room.size_bytes() / sizeof(wide) / std::max<std::size_t>(1, weights);
   const std::size_t tiles = product(how, dy, x, weight_gradient, cut(1, 1, 1)).tiles.by();
   const std::size_t wanted = blocks / std::max<std::size_t>(1, tiles) + 1;
   const cut parts(dy.rows, product::chunk, std::max<std::size_t>(1, std::min({wanted, most, fit})));
-  T* const sums = parts.parts != 1 ? reinterpret_cast<T*>(room.data()) : weight_gradient;
+  wide* const sums = parts.parts != 1 ? reinterpret_cast<wide*>(room.data()) : weight_gradient;
   const product body(how, dy, x, sums, parts);
   launch_blocks(queue, op, parts.parts * body.tiles.by(), body);
-  if (parts.parts != 1) launch_each(queue, op, weights, sum_of_weight_parts<T>{sums, parts.parts, weights, weight_gradient});
+  if (parts.parts != 1) launch_each(queue, op, weights, sum_of_weight_parts<wide>{sums, parts.parts, weights, weight_gradient});
 }
 
 } // namespace cairn::detail

@@ -97,7 +97,8 @@ void sum_weighted(const channel_term<T>* terms, std::size_t count, std::size_t c
 template <class T>
 struct finish_channels {
   T floor, limit;
-  explicit finish_channels(const epilogue<T>& then)
+  template <class E>
+  explicit finish_channels(const epilogue<E>& then)
       : floor(then.then == activation::relu ? T{0} : -std::numeric_limits<T>::infinity()),
         limit(then.mask.data != nullptr ? T{0} : -std::numeric_limits<T>::infinity()) {}
   [[gnu::always_inline]] inline void operator()(T& value, T bias, T addend, T mask) const {

@@ -4,13 +4,18 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
+#include <type_traits>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
 #include <cairn/core/memory.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/conv2d/conv2d.hpp>
 #include <cairn/ops/conv2d/slab.hpp>
+#include <cairn/ops/elementwise/conversions.hpp>
+#include <cairn/ops/matmul/narrow_finish.hpp>
+#include <cairn/ops/matmul/plain.hpp>
 #include <cairn/ops/matmul/product.hpp>
 #include <cairn/ops/matmul/reduction.hpp>
 
@@ -28,7 +33,9 @@ namespace cairn::detail {
 // pixel, would copy every pixel as often as there are taps.
 //
 // The weights of a term are packed as a kernel needs them. If those of all terms fit, they are packed once for all tiles.
-template <class T>
+//
+// Results are of type C: T or, for 16-bit elements, the type of their sums.
+template <class T, class C = T>
 struct gathering {
   axis_walk y{}, x{};
   channels_of<T> source{}; // of the group 0
@@ -38,10 +45,12 @@ struct gathering {
   // Element (tap, d, j) of a group's weight, d counting channels of the source and j those of the result, is
   // weight[tap * weight_tap + d * weight_depth + j * weight_column]; either of the last two is 1.
   std::size_t weight_tap = 0, weight_depth = 0, weight_column = 0;
-  matrix<T> result{}; // all pixels of all images, of all groups
+  matrix<C> result{}; // all pixels of all images, of all groups
   std::size_t result_group = 0, result_width = 0, result_height = 0;
   epilogue<T> then{};
   std::size_t samples = 0, groups = 0, columns = 0; // columns of one group
+
+  bool is_empty() const { return y.count == 0 || x.count == 0; } // without results
 };
 
 // The parts of every thread's scratch, in elements.
@@ -50,6 +59,7 @@ struct gather_room {
   static constexpr std::size_t whole = 1_MiB / sizeof(T); // of the scratch: what stays in a second-level cache
   static_assert(whole * sizeof(T) <= cpu::queue::scratch_bytes);
   static constexpr std::size_t slab = whole / 8 * 3, weights = whole / 2, carry = whole / 8;
+  static_assert((whole + carry) * sizeof(T) <= cpu::queue::scratch_bytes); // results of 16 bits follow, as many as are carried
 };
 
 // Tiles of results: at most `rows` by `columns` results of one image, or several images at once if each is a single tile.
@@ -105,14 +115,20 @@ void for_each_term(const axis_walk& y, const axis_walk& x, std::size_t channels,
   }
 }
 
-template <class Kernels, class T>
+// S is the type of the elements. Those of 16 bits are widened to T when they are copied to the slab and packed, and the sums of a
+// row of results are finished and rounded when they are complete.
+template <class Kernels, class S, class C = S>
 class gatherer {
 public:
-  gatherer(const gathering<T>& all, const gather_tiles& tiles, std::span<std::byte> scratch)
+  using T = accumulated<S>;
+
+  gatherer(const gathering<S, C>& all, const gather_tiles& tiles, std::span<std::byte> scratch)
       : all_(all), tiles_(tiles), over_y_(all.y), over_x_(all.x), slab_(reinterpret_cast<T*>(scratch.data())),
         weights_(slab_ + gather_room<T>::slab), carry_(weights_ + gather_room<T>::weights),
-        whole_(matrix<T>{all.result.data, 1, all.columns}, matrix<const T>{all.weight, 1, 0},
-               matrix<const T>{all.weight, 0, all.columns}, transpose::none, epilogue<T>{}) {
+        whole_(matrix<T>{slab_, 1, all.columns}, matrix<const T>{slab_, 1, 0}, matrix<const T>{slab_, 0, all.columns},
+               transpose::none, epilogue<T>{}),
+        placed_(matrix<C>{all.result.data, 0, 0}, matrix<const S>{all.weight, 0, 0}, matrix<const S>{all.weight, 0, 0},
+                transpose::none, epilogue<S>{}) {
     for_each_term(all.y, all.x, all.source.channels, [&](const gather_term& term, std::size_t) {
       ++terms_;
       depth_ += term.depth;
@@ -142,7 +158,7 @@ private:
     const std::size_t images = std::min(tiles_.images, all_.samples - image);
     const std::size_t r0 = within / tiles_.across * tiles_.rows, c0 = within % tiles_.across * tiles_.columns;
     const std::size_t rows = std::min(tiles_.rows, all_.y.count - r0), columns = std::min(tiles_.columns, all_.x.count - c0);
-    channels_of<T> source = all_.source;
+    channels_of<S> source = all_.source;
     source.data += group * all_.source_group;
     const std::size_t height = over_y_.sources(all_.y, rows), width = over_x_.sources(all_.x, columns);
     const std::size_t pitch = width * source.channels;
@@ -161,49 +177,68 @@ private:
     s.row_end = columns;
     T* packed = weights_;
     for (std::size_t j = from; j < to; j += s.columns) {
-      s.column = j;
+      s.column = is_narrow<S> ? 0 : j; // the sums of a sliver of 16-bit elements lie side by side
       s.columns = Kernels::sliver_columns(to - j);
       s.b_step = s.carry_row = Kernels::packed_width(s.columns);
-      const auto rows_of = [&](const T* first) { // first: what the first tap of the first result reads
+      const auto rows_of = [&](const T* first, bool completes) { // first: what the first tap of the first result reads
         for (std::size_t i = 0; i < images * rows; ++i) {
           const std::size_t n = i / rows, r = i % rows, row = all_.y.first + (r0 + r) * all_.y.step;
           place(group, ((image + n) * all_.result_height + row) * all_.result_width + all_.x.first + c0 * all_.x.step, columns);
           s.a = first + (n * height + r * all_.y.stride) * pitch;
           s.carry = terms_ > 1 ? carry_ + i * columns * s.carry_row : nullptr;
+          if constexpr (is_narrow<S>) whole_.c = {carry_ + gather_room<T>::carry, columns, s.columns};
           Kernels::rows(s);
+          if constexpr (is_narrow<S>)
+            for (std::size_t pixel = 0; completes && pixel < columns; ++pixel)
+              finish(pixel, j, j + s.columns, &whole_.c(pixel, 0));
         }
       };
       if (terms_ == 0) { // no window covers these: the sum is zero
         s.b = weights_;
-        rows_of(slab_);
+        rows_of(slab_, true);
       }
       for_each_term(all_.y, all_.x, source.channels, [&](const gather_term& term, std::size_t index) {
         T* const weights = stays_ ? packed : weights_;
-        if (fresh || !stays_) pack(group, term, weights, s);
+        if (fresh || !stays_) pack(group, term, weights, s, j);
         s.b = weights;
         s.depth = term.depth;
         s.reads_carry = index > 0;
         s.writes_carry = index + 1 < terms_;
         const auto down = static_cast<std::size_t>(all_.y.offset(all_.y.in_order(term.row_tap)) - over_y_.least);
         const auto right = static_cast<std::size_t>(all_.x.offset(all_.x.in_order(term.column_tap)) - over_x_.least);
-        rows_of(slab_ + down * pitch + right * source.channels + term.channel);
+        rows_of(slab_ + down * pitch + right * source.channels + term.channel, index + 1 == terms_);
         packed += term.depth * s.b_step;
       });
     }
   }
 
-  // Packs a term's weights for one sliver of columns.
-  void pack(std::size_t group, const gather_term& term, T* to, const sliver<T>& s) const {
-    const T* const of_group = all_.weight + group * all_.weight_group + s.column * all_.weight_column;
+  // Packs a term's weights for the sliver of columns that begins with `column`.
+  void pack(std::size_t group, const gather_term& term, T* to, const sliver<T>& s, std::size_t column) const {
+    const S* const of_group = all_.weight + group * all_.weight_group + column * all_.weight_column;
     const std::size_t each = term.depth / term.taps;
     for (std::size_t i = term.column_tap, t = 0; t < term.taps; ++i) {
       if (!all_.x.takes(all_.x.in_order(i))) continue;
       const std::size_t tap = all_.y.in_order(term.row_tap) * all_.x.kernel + all_.x.in_order(i);
-      const T* const from = of_group + tap * all_.weight_tap + term.channel * all_.weight_depth;
+      const S* const from = of_group + tap * all_.weight_tap + term.channel * all_.weight_depth;
       T* const there = to + t * each * s.b_step;
-      if (all_.weight_column == 1) Kernels::pack(there, s.b_step, from, all_.weight_depth, s.columns, each);
+      if constexpr (is_narrow<S>) pack_widened(there, s, from, each);
+      else if (all_.weight_column == 1) Kernels::pack(there, s.b_step, from, all_.weight_depth, s.columns, each);
       else Kernels::pack_transposed(there, s.b_step, from, all_.weight_column, s.columns, each);
       ++t;
+    }
+  }
+  void pack_widened(T* to, const sliver<T>& s, const S* from, std::size_t depth) const {
+    constexpr std::size_t piece = 64, widest = 192 / sizeof(T); // no kernel has wider slivers
+    alignas(64) T own[piece * widest];
+    for (std::size_t d = 0; d < depth; d += piece, to += piece * s.b_step) {
+      const std::size_t count = std::min(piece, depth - d);
+      if (all_.weight_column == 1) {
+        for (std::size_t i = 0; i < count; ++i) widen(own + i * widest, from + (d + i) * all_.weight_depth, s.columns);
+        Kernels::pack(to, s.b_step, own, widest, s.columns, count);
+      } else {
+        for (std::size_t j = 0; j < s.columns; ++j) widen(own + j * piece, from + j * all_.weight_column + d, count);
+        Kernels::pack_transposed(to, s.b_step, own, piece, s.columns, count);
+      }
     }
   }
 
@@ -217,18 +252,27 @@ private:
       m.stride *= all_.x.step;
       return m;
     };
-    whole_.c = at(all_.result);
-    whole_.then = all_.then;
-    whole_.then.addend = at(all_.then.addend);
-    whole_.then.mask = at(all_.then.mask);
-    if (all_.then.bias != nullptr) whole_.then.bias = all_.then.bias + group * all_.result_group;
+    placed_.c = at(all_.result);
+    placed_.then = all_.then;
+    placed_.then.addend = at(all_.then.addend);
+    placed_.then.mask = at(all_.then.mask);
+    if (all_.then.bias != nullptr) placed_.then.bias = all_.then.bias + group * all_.result_group;
+    if constexpr (!is_narrow<S>) whole_.c = placed_.c, whole_.then = placed_.then;
+  }
+  // Finishes and rounds the columns [begin, end) of a pixel of that row.
+  void finish(std::size_t pixel, std::size_t begin, std::size_t end, const T* sums) const {
+#if CAIRN_X86
+    if constexpr (!std::is_same_v<Kernels, plain_kernels<T>>) return finish_narrow_avx2(placed_, pixel, begin, end, sums);
+#endif
+    finish_narrow_plain(placed_, pixel, begin, begin, end, sums);
   }
 
-  const gathering<T>& all_;
+  const gathering<S, C>& all_;
   const gather_tiles& tiles_;
   reach over_y_, over_x_;
   T *slab_, *weights_, *carry_;
   product<T> whole_;
+  product<S, C> placed_; // the results of a row, with their epilogue
   std::size_t terms_ = 0, depth_ = 0;
   bool stays_ = false; // whether the packed weights are kept from one tile to the next
 };

@@ -5,9 +5,11 @@
 #include <cstddef>
 #include <cstring>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/ops/channel_statistics/columns.hpp>
+#include <cairn/ops/elementwise/widened_row.hpp>
 #include <cairn/ops/window.hpp>
 
 CAIRN_KERNELS_BEGIN
@@ -80,14 +82,14 @@ struct channels_of {
   const T* data = nullptr;
   std::size_t pixel = 0, channels = 0;
   std::size_t height = 0, width = 0;
-  channel_scales<T> scales{};
+  channel_scales<accumulated<T>> scales{};
 };
 
 // Copies a rectangle of `rows` by `columns` pixels of one image to `to`, without gaps. It begins at (row, column), which may be
 // outside the image; pixels that do not exist become zeros.
 template <class T>
-void fill_slab(T* to, const channels_of<T>& from, std::size_t image, std::ptrdiff_t row, std::size_t rows, std::ptrdiff_t column,
-               std::size_t columns) {
+void fill_slab(accumulated<T>* to, const channels_of<T>& from, std::size_t image, std::ptrdiff_t row, std::size_t rows,
+               std::ptrdiff_t column, std::size_t columns) {
   const auto clamped = [](std::ptrdiff_t value, std::size_t most) {
     return static_cast<std::size_t>(std::clamp(value, std::ptrdiff_t{0}, static_cast<std::ptrdiff_t>(most)));
   };
@@ -98,23 +100,22 @@ void fill_slab(T* to, const channels_of<T>& from, std::size_t image, std::ptrdif
   for (std::size_t r = 0; r < rows; ++r, to += pitch) {
     const std::ptrdiff_t at = row + static_cast<std::ptrdiff_t>(r);
     if (at < 0 || at >= static_cast<std::ptrdiff_t>(from.height) || before == end) {
-      std::memset(to, 0, pitch * sizeof(T));
+      std::memset(to, 0, pitch * sizeof(*to));
       continue;
     }
-    std::memset(to, 0, before * depth * sizeof(T));
-    std::memset(to + end * depth, 0, (columns - end) * depth * sizeof(T));
+    std::memset(to, 0, before * depth * sizeof(*to));
+    std::memset(to + end * depth, 0, (columns - end) * depth * sizeof(*to));
     const std::size_t first = static_cast<std::size_t>(column + static_cast<std::ptrdiff_t>(before));
     const T* pixel = from.data + ((image * from.height + static_cast<std::size_t>(at)) * from.width + first) * from.pixel;
     if (from.scales.mean != nullptr) {
-      run_tile(
-          normalize_tile<T>{{to + before * depth, end - before, depth}, {pixel, end - before, depth, from.pixel}, from.scales});
+      normalize_rows<T>({to + before * depth, end - before, depth}, {pixel, end - before, depth, from.pixel}, from.scales);
       continue;
     }
     if (from.pixel == depth) {
-      std::memcpy(to + before * depth, pixel, (end - before) * depth * sizeof(T));
+      copy_widened(to + before * depth, pixel, (end - before) * depth);
       continue;
     }
-    for (std::size_t i = before; i < end; ++i, pixel += from.pixel) std::memcpy(to + i * depth, pixel, depth * sizeof(T));
+    for (std::size_t i = before; i < end; ++i, pixel += from.pixel) copy_widened(to + i * depth, pixel, depth);
   }
 }
 

@@ -5,13 +5,16 @@
 #include <cstddef>
 #include <span>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/conv2d/conv2d.hpp>
 #include <cairn/ops/conv2d/gather.hpp>
 #include <cairn/ops/conv2d/slab.hpp>
+#include <cairn/ops/elementwise/cuts.hpp>
 #include <cairn/ops/elementwise/run_tile.hpp>
+#include <cairn/ops/elementwise/widened_row.hpp>
 #include <cairn/ops/matmul/product.hpp>
 #include <cairn/ops/window.hpp>
 
@@ -27,12 +30,15 @@ namespace cairn::detail {
 //
 // The work is cut into pieces, each a stretch of columns of the gradient: some channels of one tap, or of the taps of one row if
 // these are side by side. One thread computes a piece from all pixels, in their order.
-template <class T>
+//
+// Elements of 16 bits, S, are widened to T when they are copied to the slab, and so are their gradients, a few rows at a time.
+template <class S>
 struct weight_sums {
+  using T = accumulated<S>;
   convolution how{};
   axis_walk y{}, x{};
-  matrix<const T> output_gradient{};
-  const T* input = nullptr;
+  matrix<const S> output_gradient{};
+  const S* input = nullptr;
   T* weight_gradient = nullptr;
   channel_scales<T> scales{}; // the input is read through them
   std::size_t samples = 0;
@@ -44,7 +50,7 @@ struct weight_sums {
   std::size_t cut = 0;       // the widest piece
 
   // A piece is a multiple of 48 columns wide, or the rest: no kernel has wider slivers.
-  weight_sums(const convolution& c, std::size_t images, matrix<const T> dy, const T* x_, T* dw, std::size_t threads)
+  weight_sums(const convolution& c, std::size_t images, matrix<const S> dy, const S* x_, T* dw, std::size_t threads)
       : how(c), y(axis_walk::of_outputs(c.over.y)), x(axis_walk::of_outputs(c.over.x)), output_gradient(dy), input(x_),
         weight_gradient(dw), samples(images), tiles(y, x, c.group_in(), slab_room, most_pixels, 1),
         joined(c.over.x.dilation == 1) {
@@ -56,6 +62,8 @@ struct weight_sums {
     flat = c.over.y.stride == 1 && c.over.x.stride == 1 && tiles.across == 1 && c.over.x.out < narrow && tiles.rows > 1 &&
            pixels <= most_pixels && pixels * c.group_out() <= gradient_room;
   }
+  // Whether there is room: of 16-bit elements a row of gradients is widened.
+  bool fit() const { return tiles.columns > 0 && (!is_narrow<S> || flat || tiles.columns * how.group_out() <= gradient_room); }
   std::size_t cuts() const { return (length + cut - 1) / cut; }
   std::size_t pieces() const { return how.groups * stretches * cuts(); }
 
@@ -67,17 +75,19 @@ struct weight_sums {
 };
 
 // Computes the pieces [begin, end).
-template <class Kernels, class T>
-void sum_weights(const weight_sums<T>& all, std::size_t begin, std::size_t end, std::span<std::byte> scratch) {
+template <class Kernels, class S>
+void sum_weights(const weight_sums<S>& all, std::size_t begin, std::size_t end, std::span<std::byte> scratch) {
+  using T = accumulated<S>;
   const convolution& c = all.how;
   T* const slab = reinterpret_cast<T*>(scratch.data());
-  T *const gradients = slab + weight_sums<T>::slab_room, *const packed = gradients + weight_sums<T>::gradient_room;
+  T *const gradients = slab + weight_sums<S>::slab_room, *const packed = gradients + weight_sums<S>::gradient_room;
   const reach over_y(all.y), over_x(all.x);
   const std::size_t depth = c.group_in(), of_group = all.stretches * all.cuts();
-  product<T> whole(matrix<T>{all.weight_gradient, c.group_out(), 0}, matrix<const T>{all.input, 0, c.group_out()},
-                   matrix<const T>{all.input, 0, 0}, transpose::first, epilogue<T>{});
+  product<T> whole(matrix<T>{all.weight_gradient, c.group_out(), 0}, matrix<const T>{slab, 0, c.group_out()},
+                   matrix<const T>{slab, 0, 0}, transpose::first, epilogue<T>{});
   whole.a_row = 1;
-  whole.a_step = all.flat ? c.group_out() : all.output_gradient.stride;
+  const bool copied = is_narrow<S> || all.flat; // the gradients
+  whole.a_step = copied ? c.group_out() : all.output_gradient.stride;
   alignas(64) T before[tile_bytes / sizeof(T)];
   sliver<T> s;
   s.whole = &whole;
@@ -87,7 +97,7 @@ void sum_weights(const weight_sums<T>& all, std::size_t begin, std::size_t end, 
   s.row_end = c.group_out();
   s.carry_row = c.depth();
   s.writes_carry = true;
-  const channels_of<T> images{all.input, c.in_channels, depth, c.over.y.in, c.over.x.in, all.scales};
+  const channels_of<S> images{all.input, c.in_channels, depth, c.over.y.in, c.over.x.in, all.scales};
 
   for (std::size_t piece = begin; piece < end;) { // all pieces of one group read the same slabs
     const std::size_t group = piece / of_group, last = std::min(end, (group + 1) * of_group);
@@ -96,36 +106,44 @@ void sum_weights(const weight_sums<T>& all, std::size_t begin, std::size_t end, 
       const std::size_t r0 = within / all.tiles.across * all.tiles.rows, c0 = within % all.tiles.across * all.tiles.columns;
       const std::size_t columns = std::min(all.tiles.columns, all.x.count - c0), width = over_x.sources(all.x, columns);
       const std::size_t pitch = width * depth, here = std::min(all.tiles.rows, all.y.count - r0);
-      channels_of<T> source = images;
+      channels_of<S> source = images;
       source.data += group * depth;
       fill_slab(slab, source, image, static_cast<std::ptrdiff_t>(r0 * all.y.stride) + over_y.least, over_y.sources(all.y, here),
                 static_cast<std::ptrdiff_t>(c0 * all.x.stride) + over_x.least, width);
-      const T* const dy = all.output_gradient.data + group * c.group_out();
-      const channels_of<T> made{dy, all.output_gradient.stride, c.group_out(), c.over.y.out, c.over.x.out, {}};
+      const S* const dy = all.output_gradient.data + group * c.group_out();
+      const channels_of<S> made{dy, all.output_gradient.stride, c.group_out(), c.over.y.out, c.over.x.out, {}};
       if (all.flat) fill_slab(gradients, made, image, static_cast<std::ptrdiff_t>(r0), here, 0, width);
       const std::size_t rows = all.flat ? 1 : here;
       s.depth = all.flat ? (here - 1) * width + columns : columns;
-      for (std::size_t p = piece; p < last; ++p) {
-        const std::size_t stretch = p % of_group / all.cuts(), from = p % all.cuts() * all.cut;
-        const std::size_t i = all.joined ? stretch : stretch / c.over.x.kernel, j = all.joined ? 0 : stretch % c.over.x.kernel;
-        const std::size_t to = std::min(all.length, from + all.cut);
-        T* const sums = all.weight_gradient + group * c.group_out() * c.depth() + stretch * all.length;
-        const T* const first = slab + i * c.over.y.dilation * pitch + j * c.over.x.dilation * depth;
-        for (std::size_t at = from; at < to; at += s.columns) {
-          s.columns = Kernels::sliver_columns(to - at);
-          s.carry = sums + at;
-          for (std::size_t r = 0; r < rows; ++r) {
-            const std::size_t pixel = (image * c.over.y.out + r0 + r) * c.over.x.out + c0;
-            s.a = all.flat ? gradients : dy + pixel * all.output_gradient.stride;
-            s.b = first + r * all.y.stride * pitch + at;
-            s.b_step = all.x.stride * depth;
-            if (Kernels::must_pack(s.columns)) {
-              Kernels::pack(packed, Kernels::packed_width(s.columns), s.b, s.b_step, s.columns, s.depth);
-              s.b = packed;
-              s.b_step = Kernels::packed_width(s.columns);
+      const std::size_t together = is_narrow<S> && !all.flat ? weight_sums<S>::gradient_room / (columns * c.group_out()) : rows;
+      for (std::size_t r_begin = 0; r_begin < rows; r_begin += together) {
+        const std::size_t r_end = std::min(rows, r_begin + together);
+        if (is_narrow<S> && !all.flat)
+          fill_slab(gradients, made, image, static_cast<std::ptrdiff_t>(r0 + r_begin), r_end - r_begin,
+                    static_cast<std::ptrdiff_t>(c0), columns);
+        for (std::size_t p = piece; p < last; ++p) {
+          const std::size_t stretch = p % of_group / all.cuts(), from = p % all.cuts() * all.cut;
+          const std::size_t i = all.joined ? stretch : stretch / c.over.x.kernel, j = all.joined ? 0 : stretch % c.over.x.kernel;
+          const std::size_t to = std::min(all.length, from + all.cut);
+          T* const sums = all.weight_gradient + group * c.group_out() * c.depth() + stretch * all.length;
+          const T* const first = slab + i * c.over.y.dilation * pitch + j * c.over.x.dilation * depth;
+          for (std::size_t at = from; at < to; at += s.columns) {
+            s.columns = Kernels::sliver_columns(to - at);
+            s.carry = sums + at;
+            for (std::size_t r = r_begin; r < r_end; ++r) {
+              s.a = gradients + (all.flat ? 0 : (r - r_begin) * columns * c.group_out());
+              if constexpr (!is_narrow<S>)
+                if (!all.flat) s.a = dy + ((image * c.over.y.out + r0 + r) * c.over.x.out + c0) * all.output_gradient.stride;
+              s.b = first + r * all.y.stride * pitch + at;
+              s.b_step = all.x.stride * depth;
+              if (Kernels::must_pack(s.columns)) {
+                Kernels::pack(packed, Kernels::packed_width(s.columns), s.b, s.b_step, s.columns, s.depth);
+                s.b = packed;
+                s.b_step = Kernels::packed_width(s.columns);
+              }
+              s.reads_carry = tile > 0 || r > 0;
+              Kernels::rows(s);
             }
-            s.reads_carry = tile > 0 || r > 0;
-            Kernels::rows(s);
           }
         }
       }
@@ -164,16 +182,27 @@ struct find_not_finite {
     *found = zero != 0; // inf - inf and NaN are NaN
   }
 };
-template <class T>
-bool has_not_finite(matrix<const T> in) {
+template <class S>
+bool has_not_finite(matrix<const S> in) {
+  using T = accumulated<S>;
   bool found = false;
-  run_tile(find_not_finite<T>{in, &found});
+  if constexpr (!is_narrow<S>) {
+    run_tile(find_not_finite<T>{in, &found});
+  } else {
+    widened_row<S> own;
+    for (std::size_t row = 0; row < in.rows; ++row)
+      for (std::size_t begin = 0; begin < in.columns && !found; begin += strip) {
+        const std::size_t count = std::min(strip, in.columns - begin);
+        run_tile(find_not_finite<T>{{own.read(in.data + row * in.stride + begin, count), 1, count}, &found});
+      }
+  }
   return found;
 }
 
 // One weight, summed in double over the images from `first` on and then over those before it. The sum stops at a NaN.
-template <class T>
-T sum_of_meetings(const weight_sums<T>& all, std::size_t first, std::size_t o, std::size_t tap, std::size_t c) {
+template <class S>
+accumulated<S> sum_of_meetings(const weight_sums<S>& all, std::size_t first, std::size_t o, std::size_t tap, std::size_t c) {
+  using T = accumulated<S>;
   const window_axis &y = all.how.over.y, &x = all.how.over.x;
   const std::size_t channel = o / all.how.group_out() * all.how.group_in() + c;
   const auto seen = [&](T v) { // as fill_slab copies it
@@ -190,7 +219,8 @@ T sum_of_meetings(const weight_sums<T>& all, std::size_t first, std::size_t o, s
         const std::size_t column = x.input(q, tap % x.kernel);
         if (column >= x.in) continue;
         sum += static_cast<double>(all.output_gradient((image * y.out + p) * x.out + q, o)) *
-               static_cast<double>(seen(all.input[((image * y.in + row) * x.in + column) * all.how.in_channels + channel]));
+               static_cast<double>(
+                   seen(static_cast<T>(all.input[((image * y.in + row) * x.in + column) * all.how.in_channels + channel])));
       }
       if (sum != sum) return static_cast<T>(sum);
     }
@@ -198,22 +228,23 @@ T sum_of_meetings(const weight_sums<T>& all, std::size_t first, std::size_t o, s
 }
 
 // The first image whose output gradient or input is not finite, or the number of images.
-template <class T>
-std::size_t first_not_finite(const weight_sums<T>& all) {
+template <class S>
+std::size_t first_not_finite(const weight_sums<S>& all) {
   const convolution& c = all.how;
   const std::size_t outputs = c.over.outputs(), inputs = c.over.inputs(), stride = all.output_gradient.stride;
   std::size_t image = 0;
   while (image < all.samples &&
-         !has_not_finite<T>({all.output_gradient.data + image * outputs * stride, outputs, c.out_channels, stride}) &&
-         !has_not_finite<T>({all.input + image * inputs * c.in_channels, inputs, c.in_channels}))
+         !has_not_finite<S>({all.output_gradient.data + image * outputs * stride, outputs, c.out_channels, stride}) &&
+         !has_not_finite<S>({all.input + image * inputs * c.in_channels, inputs, c.in_channels}))
     ++image;
   return image;
 }
 
 // Computes the sums of the pieces [begin, end) again where they are NaN. Most are NaN for a good reason, which is in the first
 // image that is not finite, or soon after it. Checks the images before the sums where that is less work.
-template <class T>
-void mend_weights(const weight_sums<T>& all, std::size_t begin, std::size_t end) {
+template <class S>
+void mend_weights(const weight_sums<S>& all, std::size_t begin, std::size_t end) {
+  using T = accumulated<S>;
   const convolution& c = all.how;
   const std::size_t of_group = all.stretches * all.cuts();
   const std::size_t images = all.samples * (c.over.outputs() * c.out_channels + c.over.inputs() * c.in_channels);

@@ -2,16 +2,17 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
 #include <cairn/core/random.hpp>
 #include <cairn/core/rooms.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/dropout/dropout.hpp>
+#include <cairn/ops/elementwise/conversions.hpp>
 #include <cairn/ops/elementwise/cpu.hpp>
 
 CAIRN_KERNELS_BEGIN
@@ -91,19 +92,20 @@ namespace cairn::ops {
 template <class T>
 void dropout(cpu::queue& queue, std::size_t count, T* result, const T* x, const types::random_key& key,
              const dropout_rate& rate) {
+  using wide = accumulated<T>;
   constexpr std::size_t piece = 2048; // factors stay in the innermost cache
   const detail::instruction_set set = detail::widest_for_elements();
-  const auto factors_of = set == detail::instruction_set::avx512 ? detail::write_factors_avx512<T>
-                          : set == detail::instruction_set::avx2 ? detail::write_factors_avx2<T>
-                                                                 : detail::write_factors_plain<T>;
+  const auto factors_of = set == detail::instruction_set::avx512 ? detail::write_factors_avx512<wide>
+                          : set == detail::instruction_set::avx2 ? detail::write_factors_avx2<wide>
+                                                                 : detail::write_factors_plain<wide>;
   queue.parallel_for((count + piece - 1) / piece, [&](std::size_t part, auto) {
-    alignas(64) T factors[piece];
+    alignas(64) wide factors[piece];
     const std::size_t begin = part * piece;
     const std::size_t length = std::min(piece, count - begin);
     constexpr std::size_t group = 4 * detail::random_lanes;
     factors_of(factors, (length + group - 1) / group * group, key, begin, rate);
-    detail::run_elements(set, detail::multiply_element{}, length, std::array{result + begin},
-                         std::array<const T*, 2>{x + begin, factors});
+    detail::run_mixed<T>(set, detail::multiply_element{}, length, detail::written{result + begin},
+                         detail::taken{x + begin, &factors[0]});
   });
 }
 

@@ -13,7 +13,9 @@
 #include <cairn/core/rooms.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/device/instruction_set.hpp>
+#include <cairn/ops/elementwise/conversions.hpp>
 #include <cairn/ops/elementwise/elementwise.hpp>
+#include <cairn/ops/elementwise/in_registers.hpp>
 
 CAIRN_KERNELS_BEGIN
 
@@ -32,22 +34,25 @@ inline constexpr std::size_t element_part = 65536;
 template <class T>
 inline constexpr std::size_t elements_ahead = 4096 / sizeof(T);
 
-// Whole blocks. Loops of constant length over local arrays need no check for overlap, and the compiler keeps
-// the arrays in registers.
-template <std::size_t Results, class F, class T, std::size_t Operands, std::size_t... I>
+// Whole blocks. Results go to a local array first, so a loop of constant length needs no check for overlap. Operands do not: g++
+// copies an array in pieces of 16 bytes, and a vector of AVX2 that is read from two such pieces waits for both of them.
+template <class F, class T, std::size_t Results, std::size_t Operands, std::size_t... I, std::size_t... K>
 [[gnu::always_inline]] inline void run_blocks(const F& f, std::size_t count, const std::array<T*, Results>& results,
-                                              const std::array<const T*, Operands>& sources, std::index_sequence<I...>) {
+                                              const std::array<const T*, Operands>& sources, std::index_sequence<I...>,
+                                              std::index_sequence<K...>) {
   const F element = f;
-  const T* const* const from = sources.data();
-  T* const* const to = results.data();
+  const T* const from[Operands] = {sources.data()[I]...};
+  T* const to[Results] = {results.data()[K]...};
   for (std::size_t i = 0; i < count; i += element_block) {
     for (std::size_t k = 0; k < Operands; ++k) __builtin_prefetch(from[k] + i + elements_ahead<T>);
-    T v[Operands][element_block];
-    for (std::size_t k = 0; k < Operands; ++k)
-      for (std::size_t j = 0; j < element_block; ++j) v[k][j] = from[k][i + j];
-    for (std::size_t j = 0; j < element_block; ++j) element(v[I][j]...);
+    T made[Results][element_block];
+    for (std::size_t j = 0; j < element_block; ++j) {
+      T v[Operands] = {from[I][i + j]...};
+      element(v[I]...);
+      ((made[K][j] = v[K]), ...);
+    }
     for (std::size_t k = 0; k < Results; ++k)
-      for (std::size_t j = 0; j < element_block; ++j) to[k][i + j] = v[k][j];
+      for (std::size_t j = 0; j < element_block; ++j) to[k][i + j] = made[k][j];
   }
 }
 
@@ -56,36 +61,55 @@ template <std::size_t Results, class F, class T, std::size_t Operands, std::size
 template <std::size_t Results, class F, class T, std::size_t Operands>
 [[gnu::noinline]] void run_blocks_plain(const F& f, std::size_t count, const std::array<T*, Results>& results,
                                         const std::array<const T*, Operands>& sources) {
-  run_blocks(f, count, results, sources, std::make_index_sequence<Operands>());
+  run_blocks(f, count, results, sources, std::make_index_sequence<Operands>(), std::make_index_sequence<Results>());
 }
 template <std::size_t Results, class F, class T, std::size_t Operands>
 [[gnu::noinline]] CAIRN_TARGET_AVX2 void run_blocks_avx2(const F& f, std::size_t count, const std::array<T*, Results>& results,
                                                          const std::array<const T*, Operands>& sources) {
-  run_blocks(f, count, results, sources, std::make_index_sequence<Operands>());
+  run_blocks(f, count, results, sources, std::make_index_sequence<Operands>(), std::make_index_sequence<Results>());
 }
 template <std::size_t Results, class F, class T, std::size_t Operands>
 [[gnu::noinline]] CAIRN_TARGET_AVX512 void run_blocks_avx512(const F& f, std::size_t count,
                                                              const std::array<T*, Results>& results,
                                                              const std::array<const T*, Operands>& sources) {
-  run_blocks(f, count, results, sources, std::make_index_sequence<Operands>());
+  run_blocks(f, count, results, sources, std::make_index_sequence<Operands>(), std::make_index_sequence<Results>());
 }
 
-// clang 14 splits a block of 16 floats when the target has AVX-512, and is then five times slower than for AVX2.
-inline instruction_set widest_for_elements() {
-#if defined(__clang__)
-  return std::min(widest_instruction_set(), instruction_set::avx2);
-#else
-  return widest_instruction_set();
-#endif
+// The same with vectors of AVX2 but not its FMA: no product and sum are contracted into one operation, so the bits are those of
+// run_blocks_plain().
+#if CAIRN_X86
+template <std::size_t Results, class F, class T, std::size_t Operands>
+[[gnu::noinline]] __attribute__((target("avx2"))) void run_blocks_uncontracted(const F& f, std::size_t count,
+                                                                               const std::array<T*, Results>& results,
+                                                                               const std::array<const T*, Operands>& sources) {
+  run_blocks(f, count, results, sources, std::make_index_sequence<Operands>(), std::make_index_sequence<Results>());
 }
+#endif
 
 template <std::size_t Results, class F, class T, std::size_t Operands>
-void run_elements(instruction_set set, const F& f, std::size_t count, const std::array<T*, Results>& results,
+using function_of_blocks = void (*)(const F&, std::size_t, const std::array<T*, Results>&, const std::array<const T*, Operands>&);
+
+template <std::size_t Results, class F, class T, std::size_t Operands>
+function_of_blocks<Results, F, T, Operands> blocks_of(instruction_set set) {
+  if (set >= instruction_set::avx512) return run_blocks_avx512<Results, F, T, Operands>;
+  if (set == instruction_set::avx2) return run_blocks_avx2<Results, F, T, Operands>;
+  return run_blocks_plain<Results, F, T, Operands>;
+}
+template <std::size_t Results, class F, class T, std::size_t Operands>
+function_of_blocks<Results, F, T, Operands> blocks_of(uncontracted_set set) {
+#if CAIRN_X86
+  if (set == uncontracted_set::avx2) return run_blocks_uncontracted<Results, F, T, Operands>;
+#else
+  static_cast<void>(set);
+#endif
+  return run_blocks_plain<Results, F, T, Operands>;
+}
+
+template <std::size_t Results, class Set, class F, class T, std::size_t Operands>
+void run_elements(Set set, const F& f, std::size_t count, const std::array<T*, Results>& results,
                   const std::array<const T*, Operands>& sources) {
   static_assert(Results <= Operands, "elementwise: there are more results than operands; add operands");
-  const auto blocks = set == instruction_set::avx512 ? run_blocks_avx512<Results, F, T, Operands>
-                      : set == instruction_set::avx2 ? run_blocks_avx2<Results, F, T, Operands>
-                                                     : run_blocks_plain<Results, F, T, Operands>;
+  const auto blocks = blocks_of<Results, F, T, Operands>(set);
   const std::size_t whole = count / element_block * element_block;
   if (whole != 0) blocks(f, whole, results, sources);
   if (whole == count) return;
@@ -102,43 +126,33 @@ void run_elements(instruction_set set, const F& f, std::size_t count, const std:
   for (std::size_t k = 0; k < Results; ++k) std::copy(padded[k], padded[k] + (count - whole), results[k] + whole);
 }
 
-// 16-bit elements to the type that formulas compute in, and back, rounded once. Both do whole blocks first, as a loop of constant
-// length becomes vector code.
-template <narrow_element T>
-void widen(accumulated<T>* __restrict to, const T* __restrict from, std::size_t count) {
-  std::size_t i = 0;
-  for (; i + element_block <= count; i += element_block)
-    for (std::size_t j = 0; j < element_block; ++j) to[i + j] = static_cast<accumulated<T>>(from[i + j]);
-  for (; i < count; ++i) to[i] = static_cast<accumulated<T>>(from[i]);
+// The same for 16-bit elements: f works on floats, and its results are rounded once.
+template <class T, std::size_t... K>
+auto all_written(const std::array<T*, sizeof...(K)>& to, std::index_sequence<K...>) {
+  return written{to[K]...};
 }
-template <narrow_element T>
-void round_once(T* __restrict to, const accumulated<T>* __restrict from, std::size_t count) {
-  std::size_t i = 0;
-  for (; i + element_block <= count; i += element_block)
-    for (std::size_t j = 0; j < element_block; ++j) to[i + j] = static_cast<T>(from[i + j]);
-  for (; i < count; ++i) to[i] = static_cast<T>(from[i]);
+template <class T, std::size_t... I>
+auto all_taken(const std::array<const T*, sizeof...(I)>& from, std::index_sequence<I...>) {
+  return taken{from[I]...};
+}
+template <std::size_t Results, class Set, class F, narrow_element T, std::size_t Operands>
+void run_elements(Set set, const F& f, std::size_t count, const std::array<T*, Results>& results,
+                  const std::array<const T*, Operands>& sources) {
+  run_narrow(set, f, count, all_written(results, std::make_index_sequence<Results>()),
+             all_taken(sources, std::make_index_sequence<Operands>()));
 }
 
-// The same for 16-bit elements: f works in the type that their sums are kept in, and its results are rounded once.
-template <std::size_t Results, class F, narrow_element T, std::size_t Operands>
-void run_elements(instruction_set set, const F& f, std::size_t count, const std::array<T*, Results>& results,
-                  const std::array<const T*, Operands>& sources) {
-  using wide = accumulated<T>;
-  constexpr std::size_t piece = 256;
-  alignas(64) wide own[Operands][piece];
-  std::array<wide*, Results> to{};
-  std::array<const wide*, Operands> from{};
-  for (std::size_t k = 0; k < Operands; ++k) from[k] = own[k];
-  for (std::size_t k = 0; k < Results; ++k) to[k] = own[k];
-  for (std::size_t begin = 0; begin < count; begin += piece) {
-    const std::size_t length = std::min(piece, count - begin);
-    const std::size_t whole = (length + element_block - 1) / element_block * element_block; // filled up with zeros
-    for (std::size_t k = 0; k < Operands; ++k) {
-      widen(own[k], sources[k] + begin, length);
-      for (std::size_t i = length; i < whole; ++i) own[k][i] = 0;
-    }
-    run_elements(set, f, whole, to, from);
-    for (std::size_t k = 0; k < Results; ++k) round_once(results[k] + begin, own[k], length);
+// The same for operands and results of elements of either type, T or accumulated<T>.
+template <class T, class Set, class F, class... R, class... S>
+void run_mixed(Set set, const F& f, std::size_t count, const written<R...>& to, const taken<S...>& from) {
+  if constexpr (is_narrow<T>) {
+    run_narrow(set, f, count, to, from);
+  } else {
+    std::array<T*, sizeof...(R)> results{};
+    std::array<const T*, sizeof...(S)> sources{};
+    for (std::size_t k = 0; k < sizeof...(R); ++k) results[k] = static_cast<T*>(to.at[k]);
+    for (std::size_t k = 0; k < sizeof...(S); ++k) sources[k] = static_cast<const T*>(from.at[k]);
+    run_elements(set, f, count, results, sources);
   }
 }
 

@@ -7,18 +7,20 @@
 #include <type_traits>
 #include <utility>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
 #include <cairn/core/rooms.hpp>
 #include <cairn/device/cuda.cuh>
 #include <cairn/device/cuda/launch.cuh>
 #include <cairn/device/cuda/quad.cuh>
+#include <cairn/device/cuda/sixteen_bits.cuh>
 #include <cairn/ops/elementwise/cpu.hpp>
 #include <cairn/ops/elementwise/elementwise.hpp>
 
 namespace cairn::detail {
 
-// The function that a thread applies to its elements: f.prepared(), called once per thread, if f has it; see
-// with_scale_of_device.
+// The function that a thread applies to its elements: f.prepared(), called once per thread, if f has it. If it has skips(), and
+// that is true, no element changes. See with_scale_of_device.
 template <class F>
 CAIRN_DEVICE auto prepared(const F& f) {
   if constexpr (requires { f.prepared(); }) return f.prepared();
@@ -31,7 +33,7 @@ CAIRN_DEVICE auto prepared(const F& f) {
 template <class F, class T, std::size_t Results, std::size_t Operands>
 struct each_element {
   static_assert(Results <= Operands, "elementwise: there are more results than operands; add operands");
-  static constexpr std::size_t turns = Operands > 2 ? 2 : 4;
+  static constexpr std::size_t turns = (Operands > 2 ? 2 : 4) / (is_narrow<T> ? 2 : 1);
   // From this number of quads on, a GPU is full even if each thread takes `turns` of them.
   static constexpr std::size_t large = std::size_t{1} << 20;
 
@@ -43,20 +45,42 @@ struct each_element {
 
   CAIRN_DEVICE void operator()(std::size_t index) const {
     constexpr auto all = std::make_index_sequence<Operands>{};
+    if constexpr (requires { f.skips(); })
+      if (f.skips()) return;
     const auto element = prepared(f);
     if (aligned && (index + (turns - 1) * threads + 1) * quad_width<T> <= count) return run_all(element, index, all);
     for (std::size_t q = index; q * quad_width<T> < count; q += threads) run(element, q * quad_width<T>, all);
   }
 
 private:
+  // The elements of a quad. Those of 16 bits are computed as floats, and rounded once. All of it is in registers, so loops are
+  // written out.
+  template <class Element, std::size_t... I>
+  static CAIRN_DEVICE void apply(const Element& element, quad<T> (&v)[Operands], std::index_sequence<I...>) {
+    if constexpr (!is_narrow<T>) {
+      for (std::size_t j = 0; j < quad_width<T>; ++j) element(v[I].at[j]...);
+    } else {
+#if defined(__CUDACC__)
+#pragma unroll
+#endif
+      for (std::size_t j = 0; j < quad_width<T>; ++j) {
+        accumulated<T> w[Operands] = {widened(v[I].at[j])...};
+        element(w[I]...);
+        for (std::size_t k = 0; k < Results; ++k) v[k].at[j] = static_cast<T>(w[k]);
+      }
+    }
+  }
   template <class Element, std::size_t... I>
   CAIRN_DEVICE void run_all(const Element& element, std::size_t index, std::index_sequence<I...>) const {
     quad<T> v[turns][Operands];
     for (std::size_t t = 0; t < turns; ++t)
       for (std::size_t k = 0; k < Operands; ++k)
         v[t][k] = *reinterpret_cast<const quad<T>*>(from[k] + (index + t * threads) * quad_width<T>);
+#if defined(__CUDACC__)
+#pragma unroll
+#endif
     for (std::size_t t = 0; t < turns; ++t) {
-      for (std::size_t j = 0; j < quad_width<T>; ++j) element(v[t][I].at[j]...);
+      apply(element, v[t], std::index_sequence<I...>{});
       for (std::size_t k = 0; k < Results; ++k) put_quad(to[k] + (index + t * threads) * quad_width<T>, v[t][k]);
     }
   }
@@ -64,7 +88,7 @@ private:
   CAIRN_DEVICE void run(const Element& element, std::size_t first, std::index_sequence<I...>) const {
     quad<T> v[Operands];
     for (std::size_t k = 0; k < Operands; ++k) v[k] = load_quad(from[k], first, count, aligned);
-    for (std::size_t j = 0; j < quad_width<T>; ++j) element(v[I].at[j]...);
+    apply(element, v, std::index_sequence<I...>{});
     for (std::size_t k = 0; k < Results; ++k) store_quad(to[k], v[k], first, count, aligned);
   }
 };
@@ -86,7 +110,7 @@ void elementwise(cuda::queue& queue, const char* op, std::size_t count, const F&
 
 namespace cairn::ops {
 
-template <std::floating_point T, class F, class... From>
+template <detail::floating_element T, class F, class... From>
 void elementwise(cuda::queue& queue, std::size_t count, const F& f, T* to, const From*... from) {
   static_assert(sizeof...(From) > 0 && (std::same_as<T, From> && ...),
                 "elementwise: expected at least one array to read, all of the element type that is written");

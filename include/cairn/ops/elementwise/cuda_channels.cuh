@@ -6,15 +6,18 @@
 #include <cstddef>
 #include <utility>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
 #include <cairn/device/cuda.cuh>
 #include <cairn/device/cuda/division.cuh>
 #include <cairn/device/cuda/launch.cuh>
 #include <cairn/device/cuda/quad.cuh>
+#include <cairn/device/cuda/sixteen_bits.cuh>
 
 namespace cairn::detail {
 
-// f(value, other operands..., the channel's values...) for each element of (rows, channels). A thread computes the channels of
+// f(value, other operands..., the channel's values...) for each element of (rows, channels). The values of channels have the type
+// of sums. A thread computes the channels of
 // one quad in several rows, and reads the values of these channels once.
 template <class F, class T, std::size_t Operands, std::size_t Channels>
 struct each_of_channels {
@@ -25,7 +28,7 @@ struct each_of_channels {
   bool aligned;
   T* to;
   const T* from[Operands];
-  const T* of[Channels];
+  const accumulated<T>* of[Channels];
 
   CAIRN_DEVICE void operator()(std::size_t index) const {
     run(index, std::make_index_sequence<Operands>{}, std::make_index_sequence<Channels>{});
@@ -35,11 +38,11 @@ private:
   template <std::size_t... I, std::size_t... K>
   CAIRN_DEVICE void run(std::size_t index, std::index_sequence<I...>, std::index_sequence<K...>) const {
     const std::size_t thread = quads.of(index), first = quads.rest(index, thread) * quad_width<T>;
-    const quad<T> channel[Channels] = {load_quad(of[K], first, channels, aligned)...};
+    const wide_quad<T> channel[Channels] = {load_sums<T>(of[K], first, channels, aligned)...};
     for (std::size_t row = thread; row < rows; row += threads) {
-      quad<T> v[Operands] = {load_quad(from[I] + row * channels, first, channels, aligned)...};
+      wide_quad<T> v[Operands] = {load_wide(from[I] + row * channels, first, channels, aligned)...};
       for (std::size_t j = 0; j < quad_width<T>; ++j) f(v[I].at[j]..., channel[K].at[j]...);
-      store_quad(to + row * channels, v[0], first, channels, aligned);
+      store_wide(to + row * channels, v[0], first, channels, aligned);
     }
   }
 };
@@ -49,7 +52,7 @@ inline constexpr std::size_t rows_of_thread = 8, threads_of_gpu = std::size_t{1}
 
 template <class F, class T, std::size_t Operands, std::size_t Channels>
 void for_each_of_channels(cuda::queue& queue, const char* op, std::size_t rows, std::size_t channels, const F& f, T* to,
-                          const std::array<const T*, Operands>& from, const std::array<const T*, Channels>& of) {
+                          const std::array<const T*, Operands>& from, const std::array<const accumulated<T>*, Channels>& of) {
   const std::size_t quads = quads_for<T>(channels);
   const std::size_t turns = std::clamp<std::size_t>(rows * quads / threads_of_gpu, 1, rows_of_thread);
   const std::size_t threads = (rows + turns - 1) / turns;

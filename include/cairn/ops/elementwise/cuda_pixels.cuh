@@ -6,6 +6,7 @@
 #include <cairn/core/config.hpp>
 #include <cairn/device/cuda/division.cuh>
 #include <cairn/device/cuda/quad.cuh>
+#include <cairn/device/cuda/sixteen_bits.cuh>
 #include <cairn/ops/window.hpp>
 
 namespace cairn::detail {
@@ -28,11 +29,11 @@ struct quad_of_pixel {
     const std::size_t own = pixels.rest(pixel, image), row = columns.of(own);
     return {image, row, columns.rest(own, row), pixel, quads.rest(index, pixel) * quad_width<T>};
   }
-  CAIRN_DEVICE quad<T> load(const T* images, std::size_t pixel, std::size_t channel) const {
-    return load_quad(images + pixel * channels, channel, channels, aligned);
+  CAIRN_DEVICE wide_quad<T> load(const T* images, std::size_t pixel, std::size_t channel) const {
+    return load_wide(images + pixel * channels, channel, channels, aligned);
   }
-  CAIRN_DEVICE void store(T* images, const quad<T>& v, std::size_t pixel, std::size_t channel) const {
-    store_quad(images + pixel * channels, v, channel, channels, aligned);
+  CAIRN_DEVICE void store(T* images, const wide_quad<T>& v, std::size_t pixel, std::size_t channel) const {
+    store_wide(images + pixel * channels, v, channel, channels, aligned);
   }
 };
 template <class T>

@@ -17,13 +17,24 @@ namespace cairn::detail {
 // Ways to divide work on a matrix among threads. Neither may change a bit of the result: the values of a row or a column must not
 // depend on the others in its part.
 
+// f(begin, end, scratch) for stretches of rows, of about `grain` elements each.
+template <class F>
+void for_each_stretch_of_rows(cpu::queue& queue, std::size_t rows, std::size_t columns, F&& f, std::size_t grain = 4096) {
+  const std::size_t length = std::max<std::size_t>(1, grain / std::max<std::size_t>(1, columns));
+  queue.parallel_for((rows + length - 1) / length, [&](std::size_t part, std::span<std::byte> scratch) {
+    f(part * length, std::min(rows, (part + 1) * length), scratch);
+  });
+}
+
 // f(row) for every row, in parts of about `grain` elements.
 template <class F>
 void for_each_row(cpu::queue& queue, std::size_t rows, std::size_t columns, F&& f, std::size_t grain = 4096) {
-  const std::size_t length = std::max<std::size_t>(1, grain / std::max<std::size_t>(1, columns));
-  queue.parallel_for((rows + length - 1) / length, [&](std::size_t part, auto) {
-    for (std::size_t row = part * length; row < std::min(rows, (part + 1) * length); ++row) f(row);
-  });
+  for_each_stretch_of_rows(
+      queue, rows, columns,
+      [&](std::size_t begin, std::size_t end, auto) {
+        for (std::size_t row = begin; row < end; ++row) f(row);
+      },
+      grain);
 }
 
 // The widest strip of columns. A strip of sums stays in the innermost cache, and a row of a strip is long enough for the memory

@@ -4,12 +4,16 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <span>
+#include <type_traits>
 #include <utility>
 
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
+#include <cairn/core/memory.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/device/instruction_set.hpp>
+#include <cairn/ops/elementwise/conversions.hpp>
 #include <cairn/ops/elementwise/cpu.hpp>
 #include <cairn/ops/elementwise/cuts.hpp>
 #include <cairn/ops/elementwise/row_sums.hpp>
@@ -20,25 +24,35 @@ CAIRN_KERNELS_BEGIN
 // rows are widened first, and results are rounded once.
 namespace cairn::detail {
 
-// The instruction set for a formula whose results have the type T. A product and a sum that are contracted into one operation
+// The instructions for a formula whose results have the type T. A product and a sum that are contracted into one operation
 // round once, not twice. For 16 bits that would move one result in tens of thousands by a last place, of which they have few, so
 // nothing is contracted there, and the results of all x86-64 machines are equal.
 template <class T>
-instruction_set widest_for_results() {
-  return is_narrow<T> ? instruction_set::plain : widest_for_elements();
+using set_for_results = std::conditional_t<is_narrow<T>, uncontracted_set, instruction_set>;
+template <class T>
+set_for_results<T> widest_for_results() {
+  if constexpr (is_narrow<T>) return widest_uncontracted();
+  else return widest_for_elements();
 }
 
-// Up to `strip` elements of a row: of float and double the row itself.
+// Copies neighbours in memory, and widens those of 16 bits.
 template <class T>
+void copy_widened(accumulated<T>* to, const T* from, std::size_t count) {
+  if constexpr (is_narrow<T>) widen(to, from, count);
+  else std::copy_n(from, count, to);
+}
+
+// Up to `Most` elements of a row: of float and double the row itself.
+template <class T, std::size_t Most = strip>
 struct widened_row {
   const T* read(const T* row, std::size_t) { return row; }
   T* room(T* row) { return row; } // for results, which write() then rounds
   void write(T*, std::size_t) const {}
 };
-template <narrow_element T>
-struct widened_row<T> {
+template <narrow_element T, std::size_t Most>
+struct widened_row<T, Most> {
   using wide = accumulated<T>;
-  alignas(64) wide own[strip];
+  alignas(64) wide own[Most];
 
   const wide* read(const T* row, std::size_t columns) {
     widen(own, row, columns);
@@ -47,6 +61,57 @@ struct widened_row<T> {
   wide* room(T*) { return own; }
   void write(T* row, std::size_t columns) const { round_once(row, own, columns); }
 };
+
+// The same for rows of any length, side by side in a part's scratch memory.
+class widened_rows {
+public:
+  explicit widened_rows(std::span<std::byte> scratch) : room_(scratch) {}
+
+  // Whether there is room for so many rows: else they are to be read as they are.
+  template <narrow_element T>
+  bool fit(std::size_t rows, std::size_t columns) const {
+    return rows * align_up(columns * sizeof(accumulated<T>)) <= room_.size();
+  }
+  template <narrow_element T>
+  accumulated<T>* take(std::size_t columns) {
+    auto* const to = reinterpret_cast<accumulated<T>*>(room_.data());
+    room_ = room_.subspan(align_up(columns * sizeof(accumulated<T>)));
+    return to;
+  }
+  template <narrow_element T>
+  const accumulated<T>* read(const T* row, std::size_t columns) {
+    accumulated<T>* const to = take<T>(columns);
+    widen(to, row, columns);
+    return to;
+  }
+
+private:
+  std::span<std::byte> room_;
+};
+
+// Rows of 16 bits to rows without gaps, and rows of floats to 16 bits.
+template <narrow_element T>
+void widen_rows(accumulated<T>* to, matrix<const T> from) {
+  if (from.stride == from.columns) return widen(to, from.data, from.rows * from.columns);
+  for (std::size_t row = 0; row < from.rows; ++row) widen(to + row * from.columns, from.data + row * from.stride, from.columns);
+}
+template <narrow_element T>
+void round_rows(matrix<T> to, matrix<const accumulated<T>> from) {
+  if (to.stride == to.columns && from.stride == to.columns) return round_once(to.data, from.data, to.rows * to.columns);
+  for (std::size_t row = 0; row < to.rows; ++row)
+    round_once(to.data + row * to.stride, from.data + row * from.stride, to.columns);
+}
+// A matrix as its sums are: those of 16 bits are widened to `room`, without gaps. Without data it remains without.
+template <class T>
+matrix<const accumulated<T>> widened(matrix<const T> from, [[maybe_unused]] accumulated<T>* room) {
+  if constexpr (!is_narrow<T>) {
+    return from;
+  } else {
+    if (from.data == nullptr) return {nullptr, from.rows, from.columns};
+    widen_rows(room, from);
+    return {room, from.rows, from.columns};
+  }
+}
 
 // add_rows() for a strip, with more operands that are the same row each time. 16-bit rows are widened a tile at a time.
 template <std::size_t Sums, std::size_t Operands, std::size_t Fixed, class F, class T, std::size_t... I, std::size_t... J>

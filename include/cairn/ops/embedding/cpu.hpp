@@ -15,6 +15,7 @@
 #include <cairn/ops/elementwise/cuts.hpp>
 #include <cairn/ops/elementwise/row_sums.hpp>
 #include <cairn/ops/elementwise/sums.hpp>
+#include <cairn/ops/elementwise/widened_row.hpp>
 #include <cairn/ops/embedding/embedding.hpp>
 
 CAIRN_KERNELS_BEGIN
@@ -77,22 +78,23 @@ void embedding_backward(cpu::queue& queue, std::size_t count, std::size_t vocabu
       queue, vocabulary, width, [&](std::size_t v) { std::fill_n(weight_gradient + v * width, width, sum{0}); },
       detail::element_part);
   detail::for_each_strip(queue, count, width, [&](std::size_t begin, std::size_t columns, std::span<std::byte> scratch) {
-    detail::chained_sums<T> sums;
+    detail::chained_sums<sum> sums;
+    detail::widened_row<T> row;
     for (std::size_t from = 0; from < count; from += detail::places::most) {
       const std::size_t length = std::min(detail::places::most, count - from);
       const detail::places of{scratch, indices + from, length};
       for (std::uint32_t first = 0; first < length; ++first) {
         if (!of.is_first(first)) continue;
-        const T* const rows = output_gradient + from * width + begin;
+        const auto row_of = [&](std::uint32_t at) { return row.read(output_gradient + (from + at) * width + begin, columns); };
         sum* const to = weight_gradient + static_cast<std::size_t>(indices[from + first]) * width + begin;
         std::uint32_t at = of.next(first);
         if (at == detail::places::none) { // most words come once: the sum of one row is that row
-          detail::add_row(to, rows + first * width, columns);
+          detail::add_row(to, row_of(first), columns);
           continue;
         }
-        std::copy_n(rows + first * width, columns, sums.chain);
+        std::copy_n(row_of(first), columns, sums.chain);
         for (std::size_t i = 1; i < detail::sum_chain && at != detail::places::none; ++i, at = of.next(at))
-          detail::add_row(sums.chain, rows + at * width, columns);
+          detail::add_row(sums.chain, row_of(at), columns);
         if (at == detail::places::none) { // one chain needs no total
           detail::add_row(to, sums.chain, columns);
           continue;
@@ -102,7 +104,7 @@ void embedding_backward(cpu::queue& queue, std::size_t count, std::size_t vocabu
         while (at != detail::places::none) {
           detail::start_chain(sums, columns);
           for (std::size_t i = 0; i < detail::sum_chain && at != detail::places::none; ++i, at = of.next(at))
-            detail::add_row(sums.chain, rows + at * width, columns);
+            detail::add_row(sums.chain, row_of(at), columns);
           detail::end_chain(set, sums, columns);
         }
         for (std::size_t j = 0; j < columns; ++j) to[j] += static_cast<sum>(sums.total[j]);

@@ -2,16 +2,17 @@
 #pragma once
 
 #include <algorithm>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
 #include <cairn/core/rooms.hpp>
 #include <cairn/device/cuda.cuh>
 #include <cairn/device/cuda/division.cuh>
 #include <cairn/device/cuda/launch.cuh>
 #include <cairn/device/cuda/quad.cuh>
+#include <cairn/device/cuda/sixteen_bits.cuh>
 #include <cairn/ops/elementwise/cuda_sums.cuh>
 #include <cairn/ops/embedding/embedding.hpp>
 
@@ -39,7 +40,7 @@ struct look_up {
     if (is_in_vocabulary(index, vocabulary))
       v = load_quad(weight + static_cast<std::size_t>(index) * width, first, width, aligned);
     else
-      for (std::size_t j = 0; j < quad_width<T>; ++j) v.at[j] = static_cast<T>(__builtin_nanf(""));
+      for (std::size_t j = 0; j < quad_width<T>; ++j) v.at[j] = static_cast<T>(static_cast<accumulated<T>>(__builtin_nanf("")));
     store_quad(output + place * width, v, first, width, aligned);
   }
 };
@@ -107,16 +108,15 @@ struct write_in_tiles : sorted_places {
       if (range(place) == own) places[to++] = {static_cast<std::uint32_t>(place), indices[place]};
   }
 };
-// The number of rows of the gradient that are loaded before the first is used.
-inline constexpr unsigned rows_in_flight = 4;
 // One row of the weight per team, one quad per thread.
 template <class T>
 struct sum_of_word : sorted_places {
-  static constexpr unsigned resident_threads = 1024; // with 64 registers each
+  static constexpr unsigned resident_threads = is_narrow<T> ? 768 : 1024; // with 80 or 64 registers each
+  static constexpr unsigned rows_in_flight = is_narrow<T> ? 2 : 4;        // of the gradient, loaded before the first is used
 
   std::size_t width;
   bool aligned, adds; // adds: to the sums that are there
-  T* weight_gradient;
+  accumulated<T>* weight_gradient;
   const T* output_gradient;
 
   template <class Team>
@@ -127,22 +127,23 @@ struct sum_of_word : sorted_places {
     team.each_together(quads_for<T>(width), [&](std::size_t q) {
       const std::size_t first = q * quad_width<T>;
       double sum[quad_width<T>] = {};
-      quad<T> some{}; // of up to rows_of_chain places
+      wide_quad<T> some{}; // of up to rows_of_chain places
       std::size_t chain = 0;
-      if (adds) some = load_quad(weight_gradient + word * width, first, width, aligned), chain = 1;
+      if (adds) some = load_sums<T>(weight_gradient + word * width, first, width, aligned), chain = 1;
       team.template each_that<rows_in_flight>(of_ranges[own], is_of_word, [&](const auto& found, unsigned n) {
         quad<T> dy[rows_in_flight];
         for (unsigned k = 0; k < rows_in_flight; ++k)
           if (k < n) dy[k] = load_quad(output_gradient + of_range[found[k]].place * width, first, width, aligned);
         for (unsigned k = 0; k < rows_in_flight; ++k) {
           if (k >= n) break;
-          for (std::size_t j = 0; j < quad_width<T>; ++j) some.at[j] += dy[k].at[j];
+          for (std::size_t j = 0; j < quad_width<T>; ++j) some.at[j] += widened(dy[k].at[j]);
           if (++chain % rows_of_chain != 0) continue;
-          for (std::size_t j = 0; j < quad_width<T>; ++j) sum[j] += static_cast<double>(some.at[j]), some.at[j] = T{0};
+          for (std::size_t j = 0; j < quad_width<T>; ++j) sum[j] += static_cast<double>(some.at[j]), some.at[j] = 0;
         }
       });
-      for (std::size_t j = 0; j < quad_width<T>; ++j) some.at[j] = static_cast<T>(sum[j] + static_cast<double>(some.at[j]));
-      store_quad(weight_gradient + word * width, some, first, width, aligned);
+      for (std::size_t j = 0; j < quad_width<T>; ++j)
+        some.at[j] = static_cast<accumulated<T>>(sum[j] + static_cast<double>(some.at[j]));
+      store_sums<T>(weight_gradient + word * width, some, first, width, aligned);
     });
   }
 };
@@ -152,7 +153,7 @@ struct sum_of_word : sorted_places {
 namespace cairn::ops {
 
 // An index without a row in the weight makes a row of NaN here, and throws on a cpu.
-template <std::floating_point T>
+template <detail::floating_element T>
 void embedding_forward(cuda::queue& queue, std::size_t count, std::size_t vocabulary, std::size_t width, T* output,
                        const T* weight, const std::int32_t* indices) {
   const std::size_t quads = detail::quads_for<T>(width);
@@ -161,9 +162,9 @@ void embedding_forward(cuda::queue& queue, std::size_t count, std::size_t vocabu
                       detail::look_up<T>{vocabulary, width, quads, aligned, output, weight, indices});
 }
 
-template <std::floating_point T>
-void embedding_backward(cuda::queue& queue, std::size_t count, std::size_t vocabulary, std::size_t width, T* weight_gradient,
-                        const T* output_gradient, const std::int32_t* indices) {
+template <detail::floating_element T>
+void embedding_backward(cuda::queue& queue, std::size_t count, std::size_t vocabulary, std::size_t width,
+                        accumulated<T>* weight_gradient, const T* output_gradient, const std::int32_t* indices) {
   constexpr const char* op = "embedding_backward";
   using namespace detail;
   const bool aligned = rows_are_quads<T>(width, weight_gradient, output_gradient);

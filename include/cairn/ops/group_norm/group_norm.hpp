@@ -19,9 +19,9 @@ struct channel_groups {
 };
 
 // y = (x - m) r w + b with r = 1 / sqrt(s^2 + eps), weight and bias by channel, as torch.nn.functional.group_norm (Wu, He:
-// Group normalization. arXiv:1803.08494). `statistics` is (samples, groups, 2), m and r. The output may lie on the input. For
-// float and double on a cpu, means and variances of channels are summed in double, from distances to the channel's first pixel,
-// and joined channel by channel.
+// Group normalization. arXiv:1803.08494). `statistics` is (samples, groups, 2), m and r. The output may lie on the input. On
+// a cpu, means and variances of channels are summed in double, from distances to the channel's first pixel, and joined channel by
+// channel.
 template <class T>
 void group_norm_forward(detail::queue_without_this_op, const channel_groups& of, double eps, T* output,
                         accumulated<T>* statistics, const T* input, const T* weight, const T* bias) = delete;

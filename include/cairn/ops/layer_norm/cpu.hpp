@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <span>
 
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
 #include <cairn/core/rooms.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/device/cpu.hpp>
+#include <cairn/ops/elementwise/conversions.hpp>
 #include <cairn/ops/elementwise/cpu.hpp>
 #include <cairn/ops/elementwise/cuts.hpp>
 #include <cairn/ops/elementwise/row_sums.hpp>
@@ -20,28 +22,70 @@
 
 CAIRN_KERNELS_BEGIN
 
+namespace cairn::detail {
+
+// Normalises one row. The result may lie on x. Of 16-bit results the operands may be widened: X is T or accumulated<T>.
+template <class T, class X, class Set>
+statistics_of_row<accumulated<T>> normalize_row(Set set, std::size_t features, double eps, T* y, const X* x, const X* weight,
+                                                const X* bias) {
+  const auto count = static_cast<double>(features);
+  const auto value = [x](std::size_t j) __attribute__((always_inline)) { return static_cast<double>(x[j]); };
+  const double mean = sum_in_lanes(features, value) / count;
+  const double squares = sum_in_lanes(features, [x, mean](std::size_t j) __attribute__((always_inline)) {
+    const double distance = static_cast<double>(x[j]) - mean;
+    return distance * distance;
+  });
+  const normalize<accumulated<T>> f{statistics_from<accumulated<T>>(mean, squares, count, eps)};
+  run_mixed<T>(set, f, features, written{y}, taken{x, weight, bias});
+  return f.of;
+}
+
+// The gradient of one row, which may lie on the output gradient.
+template <class T, class X, class Set>
+void differentiate_row(Set set, std::size_t features, T* dx, const X* dy, const X* x, const X* weight,
+                       const statistics_of_row<accumulated<T>>& of) {
+  using wide = accumulated<T>;
+  const auto count = static_cast<double>(features);
+  const auto weighted = [dy, weight](std::size_t j) __attribute__((always_inline)) {
+    return static_cast<double>(dy[j]) * static_cast<double>(weight[j]);
+  };
+  const double sum = sum_in_lanes(features, weighted);
+  const auto projected = [weighted, x, of](std::size_t j) __attribute__((always_inline)) {
+    return weighted(j) * static_cast<double>(of.normal(static_cast<wide>(x[j])));
+  };
+  const double product = sum_in_lanes(features, projected);
+  const normalize_derivative<wide> f{of, static_cast<wide>(sum / count), static_cast<wide>(product / count)};
+  run_mixed<T>(set, f, features, written{dx}, taken{dy, x, weight});
+}
+
+} // namespace cairn::detail
+
 namespace cairn::ops {
 
 template <class T>
 void layer_norm_forward(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* output,
                         accumulated<T>* statistics, const T* input, const T* weight, const T* bias) {
-  const detail::instruction_set set = detail::widest_for_results<T>();
-  const auto count = static_cast<double>(features);
-  detail::for_each_row(queue, rows, features, [&](std::size_t row) {
-    const T* const x = input + row * features;
-    const auto value = [x](std::size_t j) __attribute__((always_inline)) { return static_cast<double>(x[j]); };
-    const double mean = detail::sum_in_lanes(features, value) / count;
-    const double squares = detail::sum_in_lanes(features, [x, mean](std::size_t j) __attribute__((always_inline)) {
-      const double distance = static_cast<double>(x[j]) - mean;
-      return distance * distance;
-    });
-    const detail::normalize<accumulated<T>> f{detail::statistics_from<accumulated<T>>(mean, squares, count, eps)};
-    if (statistics != nullptr) {
-      statistics[2 * row] = f.of.mean;
-      statistics[2 * row + 1] = f.of.inverse;
-    }
-    detail::run_elements(set, f, features, std::array{output + row * features}, std::array{x, weight, bias});
-  });
+  const detail::set_for_results<T> set = detail::widest_for_results<T>();
+  const auto keep = [&](std::size_t row, const detail::statistics_of_row<accumulated<T>>& of) {
+    if (statistics == nullptr) return;
+    statistics[2 * row] = of.mean;
+    statistics[2 * row + 1] = of.inverse;
+  };
+  detail::for_each_stretch_of_rows(
+      queue, rows, features, [&](std::size_t begin, std::size_t end, [[maybe_unused]] std::span<std::byte> scratch) {
+        if constexpr (detail::is_narrow<T>)
+          if (detail::widened_rows own(scratch); own.fit<T>(3, features)) {
+            const accumulated<T>*const w = own.read(weight, features), *const b = own.read(bias, features);
+            accumulated<T>* const x = own.take<T>(features);
+            for (std::size_t row = begin; row < end; ++row) {
+              detail::widen(x, input + row * features, features);
+              keep(row, detail::normalize_row<T, accumulated<T>>(set, features, eps, output + row * features, x, w, b));
+            }
+            return;
+          }
+        for (std::size_t row = begin; row < end; ++row)
+          keep(row, detail::normalize_row(set, features, eps, output + row * features, input + row * features, weight, bias));
+      });
 }
 
 template <class T>
@@ -49,7 +93,7 @@ void layer_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t featur
                          accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
                          const accumulated<T>* statistics, const T* weight) {
   using wide = accumulated<T>;
-  const detail::instruction_set set = detail::widest_for_results<T>();
+  const detail::set_for_results<T> set = detail::widest_for_results<T>();
   const auto of_row = [statistics](std::size_t row) {
     return detail::statistics_of_row<wide>{statistics[2 * row], statistics[2 * row + 1]};
   };
@@ -71,7 +115,7 @@ void layer_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t featur
           detail::run_elements(set, f, columns, std::array<T*, 2>{dw.chain, db.chain},
                                std::array<const T*, 4>{dw.chain, db.chain, dy, x});
       }
-      for (auto* const sums : {&dw, &db}) detail::end_chain(set, *sums, columns);
+      for (auto* const sums : {&dw, &db}) detail::end_chain(detail::widest_for_elements(), *sums, columns);
     }
     for (std::size_t j = 0; j < columns; ++j) {
       weight_gradient[begin + j] = static_cast<wide>(dw.total[j]);
@@ -80,21 +124,23 @@ void layer_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t featur
   });
   if (input_gradient == nullptr) return;
 
-  const auto count = static_cast<double>(features);
-  detail::for_each_row(queue, rows, features, [&](std::size_t row) {
-    const T *const x = input + row * features, *const dy = output_gradient + row * features;
-    const detail::statistics_of_row<wide> of = of_row(row);
-    const auto weighted = [dy, weight](std::size_t j) __attribute__((always_inline)) {
-      return static_cast<double>(dy[j]) * static_cast<double>(weight[j]);
-    };
-    const double sum = detail::sum_in_lanes(features, weighted);
-    const auto projected = [weighted, x, of](std::size_t j) __attribute__((always_inline)) {
-      return weighted(j) * static_cast<double>(of.normal(static_cast<wide>(x[j])));
-    };
-    const double product = detail::sum_in_lanes(features, projected);
-    const detail::normalize_derivative<wide> f{of, static_cast<wide>(sum / count), static_cast<wide>(product / count)};
-    detail::run_elements(set, f, features, std::array{input_gradient + row * features}, std::array{dy, x, weight});
-  });
+  detail::for_each_stretch_of_rows(
+      queue, rows, features, [&](std::size_t begin, std::size_t end, [[maybe_unused]] std::span<std::byte> scratch) {
+        if constexpr (detail::is_narrow<T>)
+          if (detail::widened_rows own(scratch); own.fit<T>(3, features)) {
+            const wide* const w = own.read(weight, features);
+            wide *const x = own.take<T>(features), *const dy = own.take<T>(features);
+            for (std::size_t row = begin; row < end; ++row) {
+              detail::widen(x, input + row * features, features);
+              detail::widen(dy, output_gradient + row * features, features);
+              detail::differentiate_row<T, wide>(set, features, input_gradient + row * features, dy, x, w, of_row(row));
+            }
+            return;
+          }
+        for (std::size_t row = begin; row < end; ++row)
+          detail::differentiate_row(set, features, input_gradient + row * features, output_gradient + row * features,
+                                    input + row * features, weight, of_row(row));
+      });
 }
 
 } // namespace cairn::ops

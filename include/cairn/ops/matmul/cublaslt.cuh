@@ -10,7 +10,10 @@
 
 #include <cublasLt.h>
 
+#include <cairn/core/accumulated.hpp>
+#include <cairn/core/bfloat16.hpp>
 #include <cairn/core/config.hpp>
+#include <cairn/core/float16.hpp>
 #include <cairn/device/cuda.cuh>
 #include <cairn/device/cuda/error.cuh>
 #include <cairn/device/cuda/products.cuh>
@@ -21,34 +24,55 @@ namespace cairn::detail {
 
 // A product_call as cuBLASLt's descriptors, all of them on the stack: a step allocates nothing.
 template <class T>
+inline constexpr cudaDataType cuda_type = CUDA_R_32F;
+template <>
+inline constexpr cudaDataType cuda_type<double> = CUDA_R_64F;
+template <>
+inline constexpr cudaDataType cuda_type<bfloat16> = CUDA_R_16BF;
+template <>
+inline constexpr cudaDataType cuda_type<float16> = CUDA_R_16F;
+
+template <class T, class C = T>
 class cublas_product {
   static constexpr const char* op = "matmul";
   static constexpr bool of_double = std::is_same_v<T, double>;
+  using wide = accumulated<T>;
 
 public:
-  cublas_product(const product_call<T>& call, bool tf32) : call_(call) {
-    const cudaDataType type = of_double ? CUDA_R_64F : CUDA_R_32F;
-    // Pedantic: no environment variable may choose other arithmetic.
-    const cublasComputeType_t compute = of_double ? CUBLAS_COMPUTE_64F_PEDANTIC
-                                        : tf32    ? CUBLAS_COMPUTE_32F_FAST_TF32
-                                                  : CUBLAS_COMPUTE_32F_PEDANTIC;
-    check_cublas(cublasLtMatmulDescInit(&how_, compute, type), op);
+  cublas_product(const product_call<T, C>& call, bool tf32) : call_(call) {
+    // Pedantic: no environment variable may choose other arithmetic. Products of 16 bits are exact in float, and tensor cores
+    // add them up there.
+    const cublasComputeType_t compute = of_double      ? CUBLAS_COMPUTE_64F_PEDANTIC
+                                        : is_narrow<T> ? CUBLAS_COMPUTE_32F
+                                        : tf32         ? CUBLAS_COMPUTE_32F_FAST_TF32
+                                                       : CUBLAS_COMPUTE_32F_PEDANTIC;
+    check_cublas(cublasLtMatmulDescInit(&how_, compute, cuda_type<wide>), op);
     set(CUBLASLT_MATMUL_DESC_TRANSA, operation(call.transposes_a));
     set(CUBLASLT_MATMUL_DESC_TRANSB, operation(call.transposes_b));
-    lay_out(a_, type, call.m, call.k, call.transposes_a, call.lda);
-    lay_out(b_, type, call.k, call.n, call.transposes_b, call.ldb);
-    lay_out(d_, type, call.m, call.n, false, call.ldd);
+    lay_out(a_, cuda_type<T>, call.m, call.k, call.transposes_a, call.lda);
+    lay_out(b_, cuda_type<T>, call.k, call.n, call.transposes_b, call.ldb);
+    lay_out(d_, cuda_type<C>, call.m, call.n, false, call.ldd);
   }
 
   // The algorithm depends on this call's operands, on `tf32` and on whether there is a bias or row sums. See product_key.
-  static product_key key(const product_call<T>& call, bool tf32, bool adds_vector) {
+  static product_key key(const product_call<T, C>& call, bool tf32, bool adds_vector) {
     const auto is_aligned = [](std::size_t bytes) { return bytes % 16 == 0; };
     const bool aligned = is_aligned(reinterpret_cast<std::uintptr_t>(call.a)) &&
                          is_aligned(reinterpret_cast<std::uintptr_t>(call.b)) &&
                          is_aligned(reinterpret_cast<std::uintptr_t>(call.d)) && is_aligned(call.lda * sizeof(T)) &&
-                         is_aligned(call.ldb * sizeof(T)) && is_aligned(call.ldd * sizeof(T));
-    return {call.m,    call.n, call.k,  call.lda,   call.ldb, call.ldd, call.transposes_a, call.transposes_b,
-            of_double, tf32,   aligned, adds_vector};
+                         is_aligned(call.ldb * sizeof(T)) && is_aligned(call.ldd * sizeof(C));
+    return {call.m,
+            call.n,
+            call.k,
+            call.lda,
+            call.ldb,
+            call.ldd,
+            call.transposes_a,
+            call.transposes_b,
+            static_cast<std::uint64_t>(cuda_type<T>) << 8 | static_cast<std::uint64_t>(cuda_type<C>),
+            tf32,
+            aligned,
+            adds_vector};
   }
 
   // Asks for an algorithm with the richest epilogue that a layer of this key may need; it must support the poorer ones too. A
@@ -59,11 +83,11 @@ public:
     const bool aligned = key.aligned;
     if constexpr (!of_double) { // as hardly anybody trains in double
       bool is_rich = false;
-      if (form == transpose::second)
+      if (form == transpose::second && std::is_same_v<T, C>)
         is_rich = key.adds_vector ? serves(handle, aligned, found.how,
                                            {CUBLASLT_EPILOGUE_RELU_BIAS, CUBLASLT_EPILOGUE_BIAS, CUBLASLT_EPILOGUE_DEFAULT})
                                   : serves(handle, aligned, found.how, {CUBLASLT_EPILOGUE_RELU, CUBLASLT_EPILOGUE_DEFAULT});
-      else if (form == transpose::first && key.adds_vector)
+      else if (!is_narrow<T> && form == transpose::first && key.adds_vector)
         is_rich = serves(handle, aligned, found.how, {CUBLASLT_EPILOGUE_BGRADB, CUBLASLT_EPILOGUE_DEFAULT});
       if (is_rich) {
         found.fuses = true;
@@ -82,9 +106,9 @@ public:
                  : call_.relu                          ? CUBLASLT_EPILOGUE_RELU
                  : call_.bias != nullptr               ? CUBLASLT_EPILOGUE_BIAS
                                                        : CUBLASLT_EPILOGUE_DEFAULT,
-                 sums ? call_.sums : call_.bias);
-    const T one = 1, beta = call_.addend == nullptr ? T{0} : T{1};
-    const T* const c = call_.addend == nullptr ? call_.d : call_.addend;
+                 sums ? static_cast<const void*>(call_.sums) : call_.bias);
+    const wide one = 1, beta = call_.addend == nullptr ? wide{0} : wide{1};
+    const C* const c = call_.addend == nullptr ? call_.d : call_.addend;
     check_cublas(cublasLtMatmul(with.handle(), &how_, &one, call_.a, &a_, call_.b, &b_, &beta, c, &d_, call_.d, &d_, &by.how,
                                 with.workspace(), cuda_products::workspace_bytes, stream),
                  op);
@@ -161,7 +185,7 @@ private:
     return true;
   }
 
-  product_call<T> call_;
+  product_call<T, C> call_;
   cublasLtMatmulDescOpaque_t how_{};
   cublasLtMatrixLayoutOpaque_t a_{}, b_{}, d_{};
 };

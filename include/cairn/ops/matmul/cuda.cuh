@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <concepts>
 #include <cstdint>
 #include <type_traits>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
 #include <cairn/core/error.hpp>
 #include <cairn/core/rooms.hpp>
@@ -20,7 +20,7 @@ namespace cairn::ops {
 
 // Uses cuBLASLt, and kernels for the parts of the epilogue that it does not do. A product's bits depend on its extents, strides,
 // alignment and form, and on whether the layer has a bias, not on what is done with it afterwards: see detail::product_key.
-template <std::floating_point T>
+template <detail::floating_element T>
 void matmul(cuda::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T>> a, std::type_identity_t<matrix<const T>> b,
             transpose form, const std::type_identity_t<epilogue<T>>& then = {}) {
   constexpr const char* op = "matmul";
@@ -42,10 +42,36 @@ void matmul(cuda::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T
                      reinterpret_cast<std::uintptr_t>(then.row_sums) % 16 == 0;
   detail::take_epilogue(call, form, rest, fuses);
   if (rest.addend.data != nullptr && rest.addend.data == c.data)
-    throw error("matmul: on a GPU, an addend that is the result itself is added without activation and row sums only; give the "
-                "result memory of its own");
+    throw error("matmul: on a GPU, an addend that is the result itself is added without activation only; give the result memory "
+                "of its own");
   detail::cublas_product<T>(call, tf32).run(with, by, queue.stream());
   detail::finish_with_kernels<T>(queue, op, c, a, form, rest);
+}
+
+// Weight gradients of 16-bit elements, in float.
+template <detail::narrow_element T>
+void matmul(cuda::queue& queue, matrix<accumulated<T>> c, matrix<const T> a, std::type_identity_t<matrix<const T>> b,
+            transpose form, const std::type_identity_t<epilogue<T>>& then = {}) {
+  using sum = accumulated<T>;
+  constexpr const char* op = "matmul";
+  if (!detail::does_nothing(then))
+    throw error(
+        "matmul: on a GPU, a product of 16-bit elements with a result in float has row sums only; give the result 16 bits");
+  const auto size = detail::checked_product(c, a, b, form, then);
+  if (size.m == 0 || size.n == 0) return;
+  if (size.k == 0) {
+    if (!then.adds) detail::finish_with_kernels<sum>(queue, op, c, {}, form, {}, true);
+    return detail::sum_rows<T>(queue, op, a, form, then);
+  }
+  const detail::gpu_in_use now = queue.use(op);
+  detail::cuda_products& with = queue.products(op);
+  auto call = detail::column_major_of<T, sum>(c, a, b, form);
+  if (then.adds) call.addend = c.data;
+  const auto key = detail::cublas_product<T, sum>::key(call, false, false);
+  const auto by =
+      with.algorithm(key, [&] { return detail::cublas_product<T, sum>(call, false).choose(with.handle(), form, key); });
+  detail::cublas_product<T, sum>(call, false).run(with, by, queue.stream());
+  detail::sum_rows<T>(queue, op, a, form, then);
 }
 
 } // namespace cairn::ops

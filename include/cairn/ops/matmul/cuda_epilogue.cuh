@@ -3,12 +3,14 @@
 
 #include <cstddef>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/device/cuda.cuh>
 #include <cairn/device/cuda/division.cuh>
 #include <cairn/device/cuda/launch.cuh>
 #include <cairn/device/cuda/quad.cuh>
+#include <cairn/device/cuda/sixteen_bits.cuh>
 #include <cairn/ops/activation.hpp>
 #include <cairn/ops/elementwise/cuda_sums.cuh>
 #include <cairn/ops/matmul/matmul.hpp>
@@ -17,34 +19,38 @@ namespace cairn::detail {
 
 // The epilogue of one element of a product, in the order of `epilogue`, where the product's own call does not apply it.
 template <class T>
-CAIRN_HOST_DEVICE T finished(const epilogue<T>& then, std::size_t row, std::size_t column, T value) {
-  if (then.bias != nullptr) value += then.bias[column];
+CAIRN_DEVICE T finished(const epilogue<T>& then, std::size_t row, std::size_t column, accumulated<T> value) {
+  if (then.bias != nullptr) value += widened(then.bias[column]);
   value = activated(then.then, value);
-  if (then.addend.data != nullptr) value += then.addend(row, column);
-  if (then.mask.data != nullptr && then.mask(row, column) <= T{0}) value = T{0};
-  return value;
+  if (then.addend.data != nullptr) value += widened(then.addend(row, column));
+  if (then.mask.data != nullptr && widened(then.mask(row, column)) <= 0) value = 0;
+  return static_cast<T>(value);
 }
 
-// The same for a quad of elements, those of a row from column `first` on; elements from column `end` on are left out. `aligned`
-// describes the rows of every operand that is not null.
-template <class T>
+// The same for the elements of a quad, or as many as a quad of sums has, without the rounding: those of a row
+// from column `first` on; elements from column `end` on are left out. `aligned` describes the rows of every operand that is not
+// null.
+template <class T, class Quad>
 CAIRN_DEVICE void finish_quad(const epilogue<T>& then, std::size_t row, std::size_t first, std::size_t end, bool aligned,
-                              quad<T>& v) {
-  const auto load = [&](const T* from) { return load_quad(from, first, end, aligned); };
-  quad<T> w;
+                              Quad& v) {
+  constexpr std::size_t width = sizeof(Quad) / sizeof(accumulated<T>);
+  const auto load = [&](const T* from) {
+    if constexpr (width == quad_width<T>) return load_wide(from, first, end, aligned);
+    else return load_part(from, first, end, aligned);
+  };
   if (then.bias != nullptr) {
-    w = load(then.bias);
-    for (std::size_t j = 0; j < quad_width<T>; ++j) v.at[j] += w.at[j];
+    const auto w = load(then.bias);
+    for (std::size_t j = 0; j < width; ++j) v.at[j] += w.at[j];
   }
-  for (std::size_t j = 0; j < quad_width<T>; ++j) v.at[j] = activated(then.then, v.at[j]);
+  for (std::size_t j = 0; j < width; ++j) v.at[j] = activated(then.then, v.at[j]);
   if (then.addend.data != nullptr) {
-    w = load(then.addend.data + row * then.addend.stride);
-    for (std::size_t j = 0; j < quad_width<T>; ++j) v.at[j] += w.at[j];
+    const auto w = load(then.addend.data + row * then.addend.stride);
+    for (std::size_t j = 0; j < width; ++j) v.at[j] += w.at[j];
   }
   if (then.mask.data != nullptr) {
-    w = load(then.mask.data + row * then.mask.stride);
-    for (std::size_t j = 0; j < quad_width<T>; ++j)
-      if (w.at[j] <= T{0}) v.at[j] = T{0};
+    const auto w = load(then.mask.data + row * then.mask.stride);
+    for (std::size_t j = 0; j < width; ++j)
+      if (w.at[j] <= 0) v.at[j] = 0;
   }
 }
 
@@ -68,10 +74,10 @@ struct finish_product {
 
   CAIRN_DEVICE void operator()(std::size_t index) const {
     const std::size_t row = quads.of(index), first = quads.rest(index, row) * quad_width<T>;
-    quad<T> v{};
-    if (!is_zero) v = load_quad(c.data + row * c.stride, first, c.columns, aligned);
+    wide_quad<T> v{};
+    if (!is_zero) v = load_wide(c.data + row * c.stride, first, c.columns, aligned);
     finish_quad(then, row, first, c.columns, aligned, v);
-    store_quad(c.data + row * c.stride, v, first, c.columns, aligned);
+    store_wide(c.data + row * c.stride, v, first, c.columns, aligned);
   }
 };
 
@@ -79,22 +85,22 @@ struct finish_product {
 template <class T>
 struct sum_transposed_rows {
   matrix<const T> a;
-  T* sums;
+  accumulated<T>* sums;
   CAIRN_DEVICE void add(std::size_t row, std::size_t end, std::size_t column, double& sum, double&) const {
-    T some = 0;
-    for (; row < end; ++row) some += a(row, column);
+    accumulated<T> some = 0;
+    for (; row < end; ++row) some += widened(a(row, column));
     sum += static_cast<double>(some);
   }
-  CAIRN_DEVICE void finish(std::size_t column, double sum, double) const { sums[column] = static_cast<T>(sum); }
+  CAIRN_DEVICE void finish(std::size_t column, double sum, double) const { sums[column] = static_cast<accumulated<T>>(sum); }
 };
 template <class T>
 struct sum_of_row {
   matrix<const T> a;
-  T* sums;
+  accumulated<T>* sums;
   template <class Team>
   CAIRN_DEVICE void operator()(const Team& team, std::size_t row) const {
-    const double sum = team.sum(a.columns, [&](std::size_t column) { return static_cast<double>(a(row, column)); });
-    team.once([&] { sums[row] = static_cast<T>(sum); });
+    const double sum = team.sum(a.columns, [&](std::size_t column) { return static_cast<double>(widened(a(row, column))); });
+    team.once([&] { sums[row] = static_cast<accumulated<T>>(sum); });
   }
 };
 
@@ -103,15 +109,20 @@ bool does_nothing(const epilogue<T>& then) {
   return then.bias == nullptr && then.then == activation::none && then.addend.data == nullptr && then.mask.data == nullptr;
 }
 
+template <class T>
+void sum_rows(cuda::queue& queue, const char* op, matrix<const T> a, transpose form, const epilogue<T>& then) {
+  if (then.row_sums == nullptr) return;
+  if (form == transpose::first) sum_columns_then(queue, op, a.rows, a.columns, sum_transposed_rows<T>{a, then.row_sums});
+  else launch_teams_for(a.columns, queue, op, a.rows, sum_of_row<T>{a, then.row_sums});
+}
+
 // Applies all of `then` to the product in c by kernels.
 template <class T>
 void finish_with_kernels(cuda::queue& queue, const char* op, matrix<T> c, matrix<const T> a, transpose form,
                          const epilogue<T>& then, bool is_zero = false) {
   if (is_zero || !does_nothing(then))
     launch_each(queue, op, c.rows * quads_for<T>(c.columns), finish_product<T>(c, then, is_zero));
-  if (then.row_sums == nullptr) return;
-  if (form == transpose::first) sum_columns_then(queue, op, a.rows, a.columns, sum_transposed_rows<T>{a, then.row_sums});
-  else launch_teams_for(a.columns, queue, op, a.rows, sum_of_row<T>{a, then.row_sums});
+  sum_rows(queue, op, a, form, then);
 }
 
 } // namespace cairn::detail

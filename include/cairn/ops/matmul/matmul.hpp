@@ -23,7 +23,7 @@ template <class T>
 struct epilogue {
   const T* bias = nullptr;            // (columns of c): added to every row
   activation then = activation::none; // applied after the bias
-  matrix<const T> addend{};           // like c, or data null; may be c itself, on a GPU without activation and row sums
+  matrix<const T> addend{};           // like c, or data null; may be c itself, on a GPU without activation
   matrix<const T> mask{};             // like c, or data null: the derivative of ReLU at its output
   accumulated<T>* row_sums = nullptr; // (rows of c): the sum of each row of op(a), over the reduction; a Linear's
                                       // bias gradient, which comes along with its weight gradient

@@ -8,9 +8,10 @@
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
 #include <cairn/ops/activation.hpp>
+#include <cairn/ops/elementwise/narrow_registers.hpp>
 #include <cairn/ops/elementwise/sums.hpp>
+#include <cairn/ops/matmul/avx2_registers.hpp>
 #include <cairn/ops/matmul/narrow_product.hpp>
-#include <cairn/ops/matmul/narrow_registers.hpp>
 
 CAIRN_KERNELS_BEGIN
 
@@ -53,13 +54,13 @@ CAIRN_TARGET_AVX2 void finish_narrow_avx2(const narrow_product<T, C>& whole, std
   std::size_t j = begin;
   for (; j + 8 <= end; j += 8) {
     typename registers::vector v = registers::load(sums + (j - begin));
-    if (then.bias != nullptr) v += eight::widened(eight::load(then.bias + j));
+    if (then.bias != nullptr) v += eight::read(then.bias + j);
     if (then.then == activation::relu) v = registers::max(registers::fill(0), v); // NaN stays
-    if (addend != nullptr) v += eight::widened(eight::load(addend + j));
-    if (mask != nullptr) v = registers::masked(eight::widened(eight::load(mask + j)), v);
+    if (addend != nullptr) v += eight::read(addend + j);
+    if (mask != nullptr) v = registers::masked(eight::read(mask + j), v);
     if constexpr (std::is_same_v<C, T>) {
-      if (then.adds) v = eight::widened(eight::load(c + j)) + v;
-      eight::store(c + j, eight::rounded(v));
+      if (then.adds) v = eight::read(c + j) + v;
+      eight::write(c + j, v);
     } else {
       if (then.adds) v = registers::load(c + j) + v;
       registers::store(c + j, v);
@@ -86,7 +87,7 @@ CAIRN_TARGET_AVX2 void sum_narrow_rows_avx2(const narrow_product<T, C>& whole, s
         for (const std::size_t last = whole.size.k - p < sum_chain ? whole.size.k : p + sum_chain; p < last; ++p) {
           const T* const row = whole.a + i + p * whole.a_step;
           CAIRN_UNROLL_4
-          for (std::size_t r = 0; r < 4; ++r) chain[r] = chain[r] + eight::widened(eight::load(row + 8 * r));
+          for (std::size_t r = 0; r < 4; ++r) chain[r] = chain[r] + eight::read(row + 8 * r);
         }
         CAIRN_UNROLL_4
         for (std::size_t r = 0; r < 4; ++r) registers::store(chains + 8 * r, chain[r]);

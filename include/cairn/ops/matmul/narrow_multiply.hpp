@@ -6,10 +6,8 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
-#include <type_traits>
 
 #include <cairn/core/config.hpp>
-#include <cairn/core/float16.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/ops/matmul/amx_bf16.hpp>
 #include <cairn/ops/matmul/avx2.hpp>
@@ -77,11 +75,6 @@ struct widened_avx2 {
 
 struct widened_avx512 : widened_avx2 {
   using kernels = avx512_kernels<float>;
-  template <class T>
-  static void widen(float* to, std::size_t width, const std::uint32_t* pairs, std::size_t depth) {
-    if constexpr (std::is_same_v<T, float16>) widen_pairs_avx2<T, eight_of_f16c>(to, width, pairs, depth);
-    else widen_pairs_avx2<T>(to, width, pairs, depth);
-  }
 };
 
 // Kernels that multiply pairs of bfloat16, with the same bits unless a number is subnormal.

@@ -7,8 +7,8 @@
 
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
+#include <cairn/ops/elementwise/narrow_registers.hpp>
 #include <cairn/ops/matmul/narrow_product.hpp>
-#include <cairn/ops/matmul/narrow_registers.hpp>
 #include <cairn/ops/matmul/pack_avx2.hpp>
 
 CAIRN_KERNELS_BEGIN
@@ -74,7 +74,7 @@ CAIRN_TARGET_AVX2 void pack_pairs_avx2(std::uint32_t* to, std::size_t width, con
   pack_pairs_plain(to, width, of, pairs, (of.depth + 1) / 2);
 }
 
-template <class T, class Eight = eight_of<T>>
+template <class T>
 CAIRN_TARGET_AVX2 void widen_pairs_avx2(float* to, std::size_t width, const std::uint32_t* pairs, std::size_t depth) {
   using loose = typename simd<float, 32>::loose;
   const std::size_t first = reduces_in_pairs<T> ? width : 0, second = reduces_in_pairs<T> ? 0 : width;
@@ -82,8 +82,8 @@ CAIRN_TARGET_AVX2 void widen_pairs_avx2(float* to, std::size_t width, const std:
   for (; p + 2 <= depth; p += 2, to += 2 * width, pairs += width)
     for (std::size_t j = 0; j < width; j += 8) {
       const eight_words::words pair = *reinterpret_cast<const eight_words::loose*>(pairs + j);
-      *reinterpret_cast<loose*>(to + first + j) = Eight::widened(pair & 0xFFFFU);
-      *reinterpret_cast<loose*>(to + second + j) = Eight::widened(pair >> 16);
+      *reinterpret_cast<loose*>(to + first + j) = eight_of<T>::widened(pair & 0xFFFFU);
+      *reinterpret_cast<loose*>(to + second + j) = eight_of<T>::widened(pair >> 16);
     }
   if (p < depth) widen_pairs_plain<T>(to, width, pairs, 1);
 }

@@ -34,19 +34,6 @@ share_of_derivative<T, Derivative> over_count(const Derivative& derivative, std:
 template <class Term>
 inline constexpr bool gives_double = std::same_as<std::invoke_result_t<const Term&, float, float>, double>;
 
-// Applies f to 16-bit elements and their targets, in the type of their sums, for a piece that stays in the innermost cache.
-template <narrow_element T, class F>
-void run_with_targets(instruction_set set, const F& f, std::size_t count, accumulated<T>* results, const T* output,
-                      const accumulated<T>* targets) {
-  using wide = accumulated<T>;
-  for (std::size_t i = 0; i < count; ++i) results[i] = static_cast<wide>(output[i]);
-  run_elements(set, f, count, std::array<wide*, 1>{results}, std::array<const wide*, 2>{results, targets});
-}
-template <class T, class F>
-void run_with_targets(instruction_set set, const F& f, std::size_t count, T* results, const T* output, const T* targets) {
-  run_elements(set, f, count, std::array<T*, 1>{results}, std::array{output, targets});
-}
-
 } // namespace cairn::detail
 
 namespace cairn::ops {
@@ -70,13 +57,11 @@ void mean_of_terms(cpu::queue& queue, double* loss, T* output_gradient, std::siz
       double part = 0;
       for (std::size_t i = begin; i < end; i += piece) {
         const std::size_t length = std::min(piece, end - i);
-        detail::run_with_targets(set, detail::leaves_result<Term>{term}, length, terms, output + i, targets + i);
+        detail::run_mixed<T>(set, detail::leaves_result<Term>{term}, length, detail::written{&terms[0]},
+                             detail::taken{output + i, targets + i});
         const wide* const own = terms;
-        if constexpr (detail::is_narrow<T>)
-          for (std::size_t j = 0; j < length; ++j) part += static_cast<double>(own[j]);
-        else
-          part += detail::sum_in_lanes(length, [own](std::size_t j)
-                                                   __attribute__((always_inline)) { return static_cast<double>(own[j]); });
+        part += detail::sum_in_lanes(length,
+                                     [own](std::size_t j) __attribute__((always_inline)) { return static_cast<double>(own[j]); });
       }
       return part;
     }
@@ -88,10 +73,9 @@ void mean_of_terms(cpu::queue& queue, double* loss, T* output_gradient, std::siz
     detail::elementwise(queue, count, share, std::array{output_gradient}, std::array{output, targets});
   } else {
     queue.parallel_for((count + piece - 1) / piece, [&](std::size_t index, auto) {
-      alignas(64) wide made[piece];
       const std::size_t begin = index * piece, length = std::min(piece, count - begin);
-      detail::run_with_targets(set, share, length, made, output + begin, targets + begin);
-      for (std::size_t j = 0; j < length; ++j) output_gradient[begin + j] = static_cast<T>(made[j]);
+      detail::run_mixed<T>(set, share, length, detail::written{output_gradient + begin},
+                           detail::taken{output + begin, targets + begin});
     });
   }
 }

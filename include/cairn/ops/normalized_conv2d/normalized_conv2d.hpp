@@ -35,7 +35,8 @@ template <class T>
 void normalized_conv2d_forward(detail::queue_without_this_op, const convolution& how, std::size_t samples, matrix<T> y,
                                std::type_identity_t<accumulated<T>>* statistics, const std::type_identity_t<T>* x,
                                const std::type_identity_t<channel_norm<T>>& norm, const std::type_identity_t<T>* weight,
-                               std::type_identity_t<T>* scales, std::type_identity_t<accumulated<T>>* partial) = delete;
+                               std::type_identity_t<accumulated<T>>* scales,
+                               std::type_identity_t<accumulated<T>>* partial) = delete;
 
 // The gradients that backward computes. Those that are null are not wanted.
 template <class T>
@@ -51,7 +52,7 @@ template <class T>
 void normalized_conv2d_backward(detail::queue_without_this_op, const convolution& how, std::size_t samples,
                                 const normalized_conv2d_gradients<T>& gradients, std::type_identity_t<matrix<const T>> y_gradient,
                                 const std::type_identity_t<T>* x, const std::type_identity_t<channel_norm<T>>& norm,
-                                const std::type_identity_t<T>* weight, std::type_identity_t<T>* scales,
+                                const std::type_identity_t<T>* weight, std::type_identity_t<accumulated<T>>* scales,
                                 std::type_identity_t<accumulated<T>>* partial) = delete;
 
 } // namespace cairn::ops
@@ -62,8 +63,8 @@ namespace cairn::detail {
 template <class Queue, class T>
 concept normalized_conv2d_runs_on = requires(Queue& queue, std::size_t n, T* y, const T* x, matrix<T> to, matrix<const T> from,
                                              accumulated<T>* sum, const convolution& how, const channel_norm<T>& norm) {
-  normalized_conv2d_forward(queue, how, n, to, sum, x, norm, x, y, sum);
-  normalized_conv2d_backward(queue, how, n, normalized_conv2d_gradients<T>{}, from, x, norm, x, y, sum);
+  normalized_conv2d_forward(queue, how, n, to, sum, x, norm, x, sum, sum);
+  normalized_conv2d_backward(queue, how, n, normalized_conv2d_gradients<T>{}, from, x, norm, x, sum, sum);
 };
 
 } // namespace cairn::detail

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <type_traits>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/core/rooms.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/device/cuda.cuh>
@@ -23,35 +23,37 @@ inline convolution product_of_pixels(std::size_t rows, std::size_t in, std::size
 
 namespace cairn::ops {
 
-template <std::floating_point T>
-void normalized_product_forward(cuda::queue& queue, matrix<T> h, std::type_identity_t<T>* statistics,
+template <detail::floating_element T>
+void normalized_product_forward(cuda::queue& queue, matrix<T> h, std::type_identity_t<accumulated<T>>* statistics,
                                 std::type_identity_t<matrix<const T>> x, const std::type_identity_t<channel_norm<T>>& norm,
                                 const std::type_identity_t<T>* weight,
                                 const std::type_identity_t<normalized_product_memory<T>>& memory) {
-  detail::normalized_forward<T>(queue, "normalized_product_forward", detail::product_of_pixels(x.rows, x.columns, h.columns), h,
-                                x, norm, weight, memory.scales, statistics);
+  constexpr const char* op = "normalized_product_forward";
+  detail::normalized_forward<T>(queue, op, detail::product_of_pixels(x.rows, x.columns, h.columns), h, x, norm, weight,
+                                memory.scales, statistics);
 }
 
-template <std::floating_point T>
+template <detail::floating_element T>
 void normalized_product_backward(cuda::queue& queue, const normalized_product_gradients<T>& gradients,
                                  std::type_identity_t<matrix<const T>> h_gradient, std::type_identity_t<matrix<const T>> h,
-                                 const std::type_identity_t<T>* h_statistics,
-                                 const std::type_identity_t<T>* h_statistics_gradient, std::type_identity_t<matrix<const T>> x,
-                                 const std::type_identity_t<channel_norm<T>>& norm, const std::type_identity_t<T>* weight,
-                                 std::type_identity_t<T>* scales) {
+                                 const std::type_identity_t<accumulated<T>>* h_statistics,
+                                 const std::type_identity_t<accumulated<T>>* h_statistics_gradient,
+                                 std::type_identity_t<matrix<const T>> x, const std::type_identity_t<channel_norm<T>>& norm,
+                                 const std::type_identity_t<T>* weight, std::type_identity_t<accumulated<T>>* scales) {
   constexpr const char* op = "normalized_product_backward";
   const std::size_t in = x.columns, out = h.columns;
-  T *const mean = scales + 3 * in, *const first = mean + out, *const second = first + out;
+  accumulated<T>* const factor = scales;
+  accumulated<T>*const mean = factor + 3 * in, *const first = mean + out, *const second = first + out;
   detail::gradient_of_map<T> dh{h_gradient, h, nullptr, nullptr, nullptr};
   if (h_statistics_gradient != nullptr) {
-    detail::launch_each(
-        queue, op, out,
-        detail::statistics_slopes<T>{static_cast<double>(x.rows), h_statistics, h_statistics_gradient, mean, first, second});
+    detail::launch_each(queue, op, out,
+                        detail::statistics_slopes<accumulated<T>>{static_cast<double>(x.rows), h_statistics,
+                                                                  h_statistics_gradient, mean, first, second});
     dh.mean = mean, dh.first = first, dh.second = second;
   }
   const detail::normalized_targets<T> to{gradients.x,           gradients.addend,    gradients.statistics,
                                          gradients.norm_weight, gradients.norm_bias, gradients.weight};
-  detail::normalized_backward<T>(queue, op, detail::product_of_pixels(x.rows, in, out), to, dh, x, norm, weight, scales);
+  detail::normalized_backward<T>(queue, op, detail::product_of_pixels(x.rows, in, out), to, dh, x, norm, weight, factor);
 }
 
 } // namespace cairn::ops

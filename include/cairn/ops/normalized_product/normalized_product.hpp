@@ -28,17 +28,17 @@ constexpr std::size_t norm_tiles(std::size_t rows) { return (rows + norm_tile_ro
 
 namespace cairn::ops {
 
-// The memory that a call needs in addition, in elements.
+// The memory that a call needs in addition, in elements of accumulated<T>.
 struct normalized_product_room {
-  std::size_t weight = 0, scales = 0, partial = 0; // partial: of accumulated<T>
+  std::size_t weight = 0, scales = 0, partial = 0;
 };
 constexpr normalized_product_room room_of_normalized_product(std::size_t rows, std::size_t in, std::size_t out) {
   return {in * out, 3 * (in > out ? in : out), 2 * out * detail::norm_tiles(rows)};
 }
 template <class T>
 struct normalized_product_memory {
-  T* weight = nullptr;
-  T* scales = nullptr;
+  accumulated<T>* weight = nullptr;
+  accumulated<T>* scales = nullptr;
   accumulated<T>* partial = nullptr;
 };
 
@@ -67,7 +67,7 @@ void normalized_product_backward(detail::queue_without_this_op, const normalized
                                  const std::type_identity_t<accumulated<T>>* h_statistics,
                                  const std::type_identity_t<accumulated<T>>* h_statistics_gradient,
                                  std::type_identity_t<matrix<const T>> x, const std::type_identity_t<channel_norm<T>>& norm,
-                                 const std::type_identity_t<T>* weight, std::type_identity_t<T>* scales) = delete;
+                                 const std::type_identity_t<T>* weight, std::type_identity_t<accumulated<T>>* scales) = delete;
 
 } // namespace cairn::ops
 
@@ -78,7 +78,7 @@ template <class Queue, class T>
 concept normalized_product_runs_on = requires(Queue& queue, T* y, const T* x, matrix<T> to, matrix<const T> from,
                                               accumulated<T>* sum, const accumulated<T>* sums, const channel_norm<T>& norm) {
   normalized_product_forward(queue, to, sum, from, norm, x, normalized_product_memory<T>{});
-  normalized_product_backward(queue, normalized_product_gradients<T>{}, from, from, sums, sums, from, norm, x, y);
+  normalized_product_backward(queue, normalized_product_gradients<T>{}, from, from, sums, sums, from, norm, x, sum);
 };
 
 } // namespace cairn::detail

@@ -86,7 +86,7 @@ template <class T>
 void add_sinusoids(cpu::queue& queue, std::size_t samples, std::size_t length, std::size_t width, T* output,
                    const std::type_identity_t<T>* input) {
   using sum = accumulated<T>;
-  const detail::instruction_set set = detail::widest_for_results<T>();
+  const detail::set_for_results<T> set = detail::widest_for_results<T>();
   const std::size_t strips = (width + detail::strip - 1) / detail::strip; // an even number of columns each, but for the last
   const std::size_t groups = (length + detail::positions_of_part - 1) / detail::positions_of_part;
   queue.parallel_for(groups * strips, [&](std::size_t part, auto) {
@@ -95,15 +95,12 @@ void add_sinusoids(cpu::queue& queue, std::size_t samples, std::size_t length, s
     std::array<double, detail::strip / 2> frequency{};
     for (std::size_t i = 0; 2 * i < columns; ++i) frequency[i] = detail::frequency_of(10000, begin / 2 + i, width);
     alignas(64) sum table[detail::strip];
-    detail::widened_row<T> row;
     for (std::size_t t = first; t < std::min(length, first + detail::positions_of_part); ++t) {
       detail::write_sinusoids(table, static_cast<double>(t), begin, columns, frequency.data());
       for (std::size_t s = 0; s < samples; ++s) {
         const std::size_t at = (s * length + t) * width + begin;
-        sum* const to = row.room(output + at);
-        detail::run_elements(set, detail::add_element{}, columns, std::array{to},
-                             std::array<const sum*, 2>{row.read(input + at, columns), table});
-        row.write(output + at, columns);
+        detail::run_mixed<T>(set, detail::add_element{}, columns, detail::written{output + at},
+                             detail::taken{input + at, &table[0]});
       }
     }
   });

@@ -32,15 +32,9 @@ struct rotate_pair {
 
 // Rotates `columns` pairs of one head in one row: their first elements, and their second ones.
 template <class T>
-void rotate_row(instruction_set set, std::size_t columns, const std::array<T*, 2>& to, const std::array<const T*, 2>& from,
+void rotate_row(set_for_results<T> set, std::size_t columns, const std::array<T*, 2>& to, const std::array<const T*, 2>& from,
                 const accumulated<T>* cosine, const accumulated<T>* sine) {
-  using wide = accumulated<T>;
-  widened_row<T> a, b;
-  const std::array<wide*, 2> written{a.room(to[0]), b.room(to[1])};
-  const std::array<const wide*, 4> taken{a.read(from[0], columns), b.read(from[1], columns), cosine, sine};
-  run_elements(set, rotate_pair{}, columns, written, taken);
-  a.write(to[0], columns);
-  b.write(to[1], columns);
+  run_mixed<T>(set, rotate_pair{}, columns, written{to[0], to[1]}, taken{from[0], from[1], cosine, sine});
 }
 
 } // namespace cairn::detail
@@ -51,7 +45,7 @@ template <class T>
 void rotate(cpu::queue& queue, const rotation& how, bool back, std::size_t samples, T* output,
             const std::type_identity_t<T>* input) {
   using wide = accumulated<T>;
-  const detail::instruction_set set = detail::widest_for_results<T>();
+  const detail::set_for_results<T> set = detail::widest_for_results<T>();
   const std::size_t half = how.turned / 2, strips = (half + detail::strip - 1) / detail::strip;
   const std::size_t groups = (how.length + detail::positions_of_part - 1) / detail::positions_of_part;
   queue.parallel_for(groups, [&](std::size_t part, auto) {

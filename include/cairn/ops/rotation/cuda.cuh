@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <type_traits>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
 #include <cairn/core/rooms.hpp>
 #include <cairn/device/cuda.cuh>
 #include <cairn/device/cuda/division.cuh>
 #include <cairn/device/cuda/launch.cuh>
+#include <cairn/device/cuda/sixteen_bits.cuh>
 #include <cairn/ops/copy/cuda.cuh>
 #include <cairn/ops/positions/cuda_sines.cuh>
 #include <cairn/ops/rotation/rotation.hpp>
@@ -29,15 +30,15 @@ struct rotate_pairs {
   CAIRN_DEVICE void operator()(std::size_t index) const {
     const std::size_t row = pairs.of(index), i = pairs.rest(index, row), group = length.of(row), t = length.rest(row, group);
     const sines_of_position of = sines_of(static_cast<double>(t) * frequencies.of(i));
-    const T cosine = static_cast<T>(of.cosine), sine = static_cast<T>(back ? -of.sine : of.sine);
+    const auto cosine = static_cast<accumulated<T>>(of.cosine), sine = static_cast<accumulated<T>>(back ? -of.sine : of.sine);
     const std::size_t end = (group + 1) * each < samples ? (group + 1) * each : samples;
     for (std::size_t s = group * each; s < end; ++s)
       for (std::size_t head = 0; head < how.heads; ++head) {
         T* const first = rows + (s * how.length + t) * how.columns + head * how.width + i;
         T* const second = first + pairs.by();
-        const T a = *first, b = *second;
-        *first = a * cosine - b * sine;
-        *second = b * cosine + a * sine;
+        const accumulated<T> a = widened(*first), b = widened(*second);
+        *first = static_cast<T>(a * cosine - b * sine);
+        *second = static_cast<T>(b * cosine + a * sine);
       }
   }
 };
@@ -46,7 +47,7 @@ struct rotate_pairs {
 
 namespace cairn::ops {
 
-template <std::floating_point T>
+template <detail::floating_element T>
 void rotate(cuda::queue& queue, const rotation& how, bool back, std::size_t samples, T* output,
             const std::type_identity_t<T>* input) {
   copy(queue, samples * how.length * how.columns, output, input);

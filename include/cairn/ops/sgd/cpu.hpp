@@ -42,7 +42,9 @@ namespace cairn::ops {
 
 template <class T>
 void sgd(cpu::queue& queue, std::size_t count, T* parameters, T* velocity, const T* gradients,
-         const std::type_identity_t<sgd_coefficients<T>>& c) {
+         const std::type_identity_t<sgd_coefficients<T>>& given) {
+  if (given.decision.skips()) return;
+  const sgd_coefficients<T> c = given.decided();
   const T* const p = parameters;
   const T* const v = velocity;
   const T scale = static_cast<T>(c.factor == nullptr ? c.scale : c.scale * *c.factor);

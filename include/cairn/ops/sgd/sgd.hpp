@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <type_traits>
 
+#include <cairn/core/config.hpp>
 #include <cairn/core/rooms.hpp>
+#include <cairn/ops/check_gradients/check_gradients.hpp>
 #include <cairn/ops/queue_without_this_op.hpp>
 
 namespace cairn::ops {
@@ -18,6 +20,15 @@ struct sgd_coefficients {
   T weight_decay;
   bool nesterov;
   const double* factor = nullptr; // a number in the device's memory that multiplies the scale; null: 1
+  skip_decision decision{};       // whether the update is made, and which one it is
+  T fresh_if_one_less = 0;        // in place of `fresh` if its number is 1 less than the host knew
+
+  // Those of the update that the device has decided on.
+  CAIRN_HOST_DEVICE sgd_coefficients decided() const {
+    sgd_coefficients c = *this;
+    if (decision.is_one_less()) c.fresh = fresh_if_one_less;
+    return c;
+  }
 };
 
 // For each of `count` elements

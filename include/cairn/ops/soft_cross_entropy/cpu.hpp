@@ -15,6 +15,7 @@
 #include <cairn/ops/elementwise/cpu.hpp>
 #include <cairn/ops/elementwise/elementary.hpp>
 #include <cairn/ops/elementwise/sums.hpp>
+#include <cairn/ops/elementwise/widened_row.hpp>
 #include <cairn/ops/soft_cross_entropy/soft_cross_entropy.hpp>
 #include <cairn/ops/softmax_cross_entropy/cpu.hpp>
 #include <cairn/ops/softmax_cross_entropy/formula.hpp>
@@ -38,22 +39,22 @@ struct soft_targets_call {
   double share; // of the gradient: scale / rows
   instruction_set set;
 
-  // Exponentials of distances from the largest logit, and v_c of each class.
+  // Exponentials of distances from the largest logit, v_c of each class, and logits that are not wide.
   struct pieces {
     alignas(64) wide powers[piece];
     alignas(64) wide amounts[piece];
+    widened_row<T, piece> logits;
   };
-  void fill(pieces& own, std::size_t row, std::size_t begin, std::size_t count, wide most) const {
-    const T* const x = logits + row * classes + begin;
+  const wide* fill(pieces& own, std::size_t row, std::size_t begin, std::size_t count, wide most) const {
+    const wide* const x = own.logits.read(logits + row * classes + begin, count);
     const wide* const t = targets + row * classes + begin;
     const auto kept = static_cast<wide>(1 - label_smoothing);
     const auto even = static_cast<wide>(label_smoothing / static_cast<double>(classes));
     for (std::size_t c = 0; c < count; ++c) own.amounts[c] = kept * t[c] + even;
     if (class_weights != nullptr)
       for (std::size_t c = 0; c < count; ++c) own.amounts[c] *= class_weights[begin + c];
-    for (std::size_t c = 0; c < count; ++c) own.powers[c] = static_cast<wide>(x[c]);
-    run_elements(set, shifted_exponential<wide>{most}, count, std::array<wide*, 1>{own.powers},
-                 std::array<const wide*, 1>{own.powers});
+    run_elements(set, shifted_exponential<wide>{most}, count, std::array<wide*, 1>{own.powers}, std::array<const wide*, 1>{x});
+    return x;
   }
 
   double loss_of(std::size_t row, pieces& own) const {
@@ -62,11 +63,10 @@ struct soft_targets_call {
     double sum = 0, all = 0, distances = 0;
     for (std::size_t begin = 0; begin < classes; begin += piece) {
       const std::size_t count = std::min(piece, classes - begin);
-      fill(own, row, begin, count, most);
+      const wide* const from = fill(own, row, begin, count, most);
       const wide *const e = own.powers, *const v = own.amounts;
       sum += sum_in_lanes(count, [e](std::size_t c) __attribute__((always_inline)) { return static_cast<double>(e[c]); });
       all += sum_in_lanes(count, [v](std::size_t c) __attribute__((always_inline)) { return static_cast<double>(v[c]); });
-      const T* const from = x + begin;
       const auto weighted = [v, from, most](std::size_t c) __attribute__((always_inline)) {
         return static_cast<double>(v[c]) * (static_cast<double>(from[c]) - static_cast<double>(most));
       };
@@ -78,8 +78,9 @@ struct soft_targets_call {
       for (std::size_t begin = 0; begin < classes; begin += piece) {
         const std::size_t count = std::min(piece, classes - begin);
         if (classes > piece) fill(own, row, begin, count, most); // of a short row `own` still holds its only piece
-        for (std::size_t c = 0; c < count; ++c)
-          result[begin + c] = static_cast<T>(own.powers[c] * factor - own.amounts[c] * part);
+        wide* const made = own.logits.room(result + begin);
+        for (std::size_t c = 0; c < count; ++c) made[c] = own.powers[c] * factor - own.amounts[c] * part;
+        own.logits.write(result + begin, count);
       }
     }
     return all * std::log(sum) - distances;

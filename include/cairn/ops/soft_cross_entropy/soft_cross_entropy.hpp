@@ -17,8 +17,8 @@ namespace cairn::ops {
 //   output_gradient = scale (softmax(x) sum_k v_k - v_c) / rows    not computed when it is null; may lie on the logits
 //
 // Logits, their gradient and the targets are (rows, classes) without gaps. Targets need not add up to 1, and are not
-// checked. Rows are added up in double; with no rows the loss is 0. The scale is a number in the device's memory,
-// on devices whose memory the host shares; null: 1.
+// checked. Rows are added up in double; with no rows the loss is 0. The scale is a number in the device's memory;
+// null: 1.
 template <class T>
 void soft_cross_entropy(detail::queue_without_this_op, double* loss, T* output_gradient,
                         std::type_identity_t<matrix<const T>> logits, const accumulated<T>* targets,

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <span>
 #include <string>
 #include <type_traits>
 
@@ -14,6 +15,7 @@
 #include <cairn/core/view.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/alike.hpp>
+#include <cairn/ops/elementwise/conversions.hpp>
 #include <cairn/ops/elementwise/cpu.hpp>
 #include <cairn/ops/elementwise/cuts.hpp>
 #include <cairn/ops/elementwise/sums.hpp>
@@ -31,7 +33,8 @@ namespace cairn::detail {
 template <class T>
 struct softmax_of_row {
   using wide = accumulated<T>;
-  instruction_set set = widest_for_elements(), set_of_results = widest_for_results<T>();
+  instruction_set set = widest_for_elements();
+  set_for_results<T> set_of_results = widest_for_results<T>();
 
   void run(std::size_t columns, T* y, const T* x) const { run(columns, y, x, shifted_exponential<wide>{largest(x, columns)}); }
   void run_scaled(std::size_t columns, T* y, const T* x, wide scale) const {
@@ -51,14 +54,13 @@ private:
     for (std::size_t begin = 0; begin < columns; begin += strip) {
       const std::size_t count = std::min(strip, columns - begin);
       const wide* const e = exponentials(begin, count);
-      add_terms<T>(sum, count, [e](std::size_t j) __attribute__((always_inline)) { return static_cast<double>(e[j]); });
+      sum += sum_in_lanes(count, [e](std::size_t j) __attribute__((always_inline)) { return static_cast<double>(e[j]); });
     }
     const scaled<wide> share{static_cast<wide>(1 / sum)};
     for (std::size_t begin = 0; begin < columns; begin += strip) {
       const std::size_t count = std::min(strip, columns - begin);
       wide* const e = is_narrow<T> && columns > strip ? exponentials(begin, count) : own.room(y + begin);
-      run_elements(set_of_results, share, count, std::array<wide*, 1>{e}, std::array<const wide*, 1>{e});
-      own.write(y + begin, count);
+      run_mixed<T>(set_of_results, share, count, written{y + begin}, taken{e});
     }
   }
 };
@@ -92,13 +94,23 @@ template <class T>
 void softmax_backward(cpu::queue& queue, std::size_t rows, std::size_t columns, T* input_gradient, const T* output_gradient,
                       const T* output) {
   using wide = accumulated<T>;
-  const detail::instruction_set set = detail::widest_for_results<T>();
-  detail::for_each_row(queue, rows, columns, [&](std::size_t row) {
-    const T *const dy = output_gradient + row * columns, *const y = output + row * columns;
-    const double product = detail::softmax_product(columns, dy, y);
-    detail::run_elements(set, detail::softmax_derivative<wide>{static_cast<wide>(product)}, columns,
-                         std::array{input_gradient + row * columns}, std::array{dy, y});
-  });
+  const detail::set_for_results<T> set = detail::widest_for_results<T>();
+  const auto differentiate = [&](T* dx, const auto* dy, const auto* y) {
+    const detail::softmax_derivative<wide> f{static_cast<wide>(detail::softmax_product(columns, dy, y))};
+    detail::run_mixed<T>(set, f, columns, detail::written{dx}, detail::taken{dy, y});
+  };
+  detail::for_each_stretch_of_rows(queue, rows, columns,
+                                   [&](std::size_t begin, std::size_t end, [[maybe_unused]] std::span<std::byte> scratch) {
+                                     for (std::size_t at = begin * columns; at < end * columns; at += columns) {
+                                       if constexpr (detail::is_narrow<T>)
+                                         if (detail::widened_rows own(scratch); own.fit<T>(2, columns)) {
+                                           const wide* const dy = own.read(output_gradient + at, columns);
+                                           differentiate(input_gradient + at, dy, own.read(output + at, columns));
+                                           continue;
+                                         }
+                                       differentiate(input_gradient + at, output_gradient + at, output + at);
+                                     }
+                                   });
 }
 
 // The same on the calling thread alone, in place: for an op whose parts, which may not call parallel_for, need rows of softmax.
@@ -116,7 +128,7 @@ void softmax_gradient_in_part(matrix<T> gradient, std::type_identity_t<matrix<co
   using wide = accumulated<T>;
   detail::check_softmax_scale(static_cast<double>(scale));
   detail::check_alike("softmax_gradient_in_part", gradient, output);
-  const detail::instruction_set set = detail::widest_for_results<T>();
+  const detail::set_for_results<T> set = detail::widest_for_results<T>();
   for (std::size_t i = 0; i < gradient.rows && gradient.columns > 0; ++i) {
     T* const dy = &gradient(i, 0);
     const T* const y = &output(i, 0);

@@ -24,37 +24,36 @@ CAIRN_KERNELS_BEGIN
 
 namespace cairn::detail {
 
-// The maximum of a row, in lanes if it is long: one after another, each comparison would wait for the one before. A NaN in front
-// stays, as every lane begins with it; others are ignored here, and found by the sum.
+// The greater of `most` and the maximum of a row, in lanes if it is long: one after another, each comparison would wait for the
+// one before.
 template <class T>
-accumulated<T> largest(const T* row, std::size_t classes) {
-  using wide = accumulated<T>;
+T largest_of(T most, const T* row, std::size_t count) {
   constexpr std::size_t lanes = 16;
-  auto most = static_cast<wide>(row[0]);
-  std::size_t c = 1;
-  if (classes >= 4 * lanes) {
-    wide in_lanes[lanes];
-    for (wide& m : in_lanes) m = most;
-    for (c = 0; c + lanes <= classes; c += lanes)
+  std::size_t c = 0;
+  if (count >= 4 * lanes) {
+    T in_lanes[lanes];
+    for (T& m : in_lanes) m = most;
+    for (; c + lanes <= count; c += lanes)
       for (std::size_t lane = 0; lane < lanes; ++lane) {
-        const auto x = static_cast<wide>(row[c + lane]);
+        const T x = row[c + lane];
         in_lanes[lane] = x > in_lanes[lane] ? x : in_lanes[lane];
       }
-    for (const wide m : in_lanes) most = m > most ? m : most;
+    for (const T m : in_lanes) most = m > most ? m : most;
   }
-  for (; c < classes; ++c) {
-    const auto x = static_cast<wide>(row[c]);
-    most = x > most ? x : most;
-  }
+  for (; c < count; ++c) most = row[c] > most ? row[c] : most;
   return most;
 }
-
-// Adds term(c) of [0, count) to a sum: in lanes, or one after another for 16-bit elements.
-template <class T, class Term>
-void add_terms(double& sum, std::size_t count, const Term& term) {
-  if constexpr (!is_narrow<T>) sum += sum_in_lanes(count, term);
-  else
-    for (std::size_t c = 0; c < count; ++c) sum += term(c);
+// The maximum of a row. A NaN in front stays, as every lane begins with it; others are ignored here, and found by the sum.
+template <class T>
+accumulated<T> largest(const T* row, std::size_t classes) {
+  auto most = static_cast<accumulated<T>>(row[0]);
+  widened_row<T> own;
+  constexpr std::size_t piece = is_narrow<T> ? strip : std::size_t(-1);
+  for (std::size_t begin = 0; begin < classes; begin += std::min(piece, classes - begin)) {
+    const std::size_t count = std::min(piece, classes - begin);
+    most = largest_of(most, own.read(row + begin, count), count);
+  }
+  return most;
 }
 
 template <class T>
@@ -103,11 +102,13 @@ struct cross_entropy {
     if constexpr (is_narrow<T>) return own;
     else return result == nullptr ? own : result;
   }
-  void fill(wide* to, const T* x, std::size_t count, wide most) const {
-    const wide* from = to;
-    if constexpr (is_narrow<T>) widen(to, x, count);
-    else from = x;
-    run_elements(set, shifted_exponential<wide>{most}, count, std::array{to}, std::array{from});
+  // The logits of a piece, in its own memory if they have 16 bits.
+  static const wide* read(wide* own, const T* x, std::size_t count) {
+    if constexpr (is_narrow<T>) return widen(own, x, count), own;
+    else return x;
+  }
+  void fill(wide* to, const wide* x, std::size_t count, wide most) const {
+    run_elements(set, shifted_exponential<wide>{most}, count, std::array{to}, std::array{x});
   }
 
   // The loss of one row, times W, a piece of the row at a time.
@@ -124,28 +125,30 @@ struct cross_entropy {
     double sum = 0, distances = 0;
     for (std::size_t begin = 0; begin < classes; begin += piece) {
       const std::size_t count = std::min(piece, classes - begin);
-      const auto distance_of = [x, begin, most](std::size_t c) __attribute__((always_inline)) {
-        return static_cast<double>(x[begin + c]) - static_cast<double>(most);
+      const wide* const v = read(own, x + begin, count);
+      const auto distance_of = [v, most](std::size_t c) __attribute__((always_inline)) {
+        return static_cast<double>(v[c]) - static_cast<double>(most);
       };
       const wide* const w = weights() == nullptr ? nullptr : weights() + begin;
       const auto weighted = [w, distance_of](std::size_t c)
                                 __attribute__((always_inline)) { return static_cast<double>(w[c]) * distance_of(c); };
-      if (by.spread != 0 && w == nullptr) add_terms<T>(distances, count, distance_of); // before x may be overwritten
-      else if (by.spread != 0) add_terms<T>(distances, count, weighted);
+      if (by.spread != 0 && w == nullptr) distances += sum_in_lanes(count, distance_of); // before x may be overwritten
+      else if (by.spread != 0) distances += sum_in_lanes(count, weighted);
       wide* const to = place(result == nullptr ? nullptr : result + begin, own);
-      fill(to, x + begin, count, most);
-      add_terms<T>(sum, count, [to](std::size_t c) __attribute__((always_inline)) { return static_cast<double>(to[c]); });
+      fill(to, v, count, most);
+      sum += sum_in_lanes(count, [to](std::size_t c) __attribute__((always_inline)) { return static_cast<double>(to[c]); });
     }
     if (result != nullptr) finish(row, result, own, most, of_gradient.gradient<wide>(of_target, sum));
     return by.loss(of_target, sum, chosen, distances);
   }
   void finish(std::size_t row, T* result, wide* own, wide most, const cross_entropy_shares::of_row<wide>& f) const {
-    const instruction_set set_of_results = widest_for_results<T>();
+    const set_for_results<T> set_of_results = widest_for_results<T>();
     for (std::size_t begin = 0; begin < classes; begin += piece) {
       const std::size_t count = std::min(piece, classes - begin);
       wide* const to = place(result + begin, own);
       const wide* const e = to;
-      if (is_narrow<T> && classes > piece) fill(to, logits + row * classes + begin, count, most); // `own` has the last piece
+      if (is_narrow<T> && classes > piece) // `own` has the last piece
+        fill(to, read(own, logits + row * classes + begin, count), count, most);
       run_elements(set_of_results, scaled<wide>{f.factor}, count, std::array{to}, std::array{e});
       if (by.spread != 0 && weights() == nullptr)
         run_elements(set_of_results, lowered<wide>{f.even}, count, std::array{to}, std::array{e});
@@ -167,11 +170,12 @@ struct cross_entropy {
     double loss = 0;
     for (std::size_t begin = first; begin < last; begin += rows) {
       const std::size_t count = std::min(rows, last - begin);
+      const wide* const v = read(own, logits + begin * classes, count * classes);
       for (std::size_t row = 0; row < count; ++row) {
-        const T* const x = logits + (begin + row) * classes;
-        const wide most = largest(x, classes);
+        const wide* const x = v + row * classes;
+        const wide most = largest_of(x[0], x, classes);
         chosen[row] = distance(begin + row, most);
-        for (std::size_t c = 0; c < classes; ++c) own[row * classes + c] = static_cast<wide>(x[c]) - most;
+        for (std::size_t c = 0; c < classes; ++c) own[row * classes + c] = x[c] - most;
       }
       run_elements(set, shifted_exponential<wide>{0}, count * classes, std::array<wide*, 1>{own},
                    std::array<const wide*, 1>{own});
@@ -181,13 +185,13 @@ struct cross_entropy {
         for (std::size_t c = 0; c < classes; ++c) sum += static_cast<double>(e[c]);
         loss += by.loss(1, sum, chosen[row], 0);
         if (gradient == nullptr) continue;
-        T* const result = gradient + (begin + row) * classes;
         const auto f = of_gradient.gradient<wide>(1, sum);
-        wide* const to = place(result, e);
+        wide* const to = place(gradient + (begin + row) * classes, e);
         for (std::size_t c = 0; c < classes; ++c) to[c] = e[c] * f.factor;
         to[target(begin + row)] -= f.of_target;
-        if constexpr (is_narrow<T>) round_once(result, to, classes);
       }
+      if constexpr (is_narrow<T>)
+        if (gradient != nullptr) round_once(gradient + begin * classes, own, count * classes);
     }
     return loss;
   }

@@ -36,7 +36,7 @@ struct cross_entropy_options {
   std::int64_t ignore_index = -100;              // a row with this target counts neither in the loss nor in the mean
   double label_smoothing = 0;                    // the part of a target, 0 … 1, that is spread evenly over all classes
   const accumulated<T>* class_weights = nullptr; // (classes); null: all are 1
-  const double* gradient_scale = nullptr;        // a number that multiplies the gradient, where the host can read it; null: 1
+  const double* gradient_scale = nullptr;        // a number in the device's memory that multiplies the gradient; null: 1
 };
 
 // The same with options: with L_c = log softmax(x)_c of a row, a = label_smoothing, w the class weights and C classes,

@@ -7,7 +7,6 @@
 #include <type_traits>
 #include <vector>
 
-#include <cairn/comm/communicator.hpp>
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
 #include <cairn/core/error.hpp>
@@ -83,10 +82,8 @@ struct BCEWithLogitsLoss {
     check(*call.output_shape);
     const accumulated<T>* const weights =
         call.constants != nullptr ? call.constants : pos_weight.template data<accumulated<T>>(); // called without a trainer
-    if constexpr (detail::queue_shares_memory<Queue>)
-      bce_with_logits(queue, call.loss, call.output_gradient, count, call.output, call.targets, weights, pos_weight.size(),
-                      call.gradient_scale);
-    else bce_with_logits(queue, call.loss, call.output_gradient, count, call.output, call.targets, weights, pos_weight.size());
+    bce_with_logits(queue, call.loss, call.output_gradient, count, call.output, call.targets, weights, pos_weight.size(),
+                    call.gradient_scale);
   }
 
 private:

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <type_traits>
 
-#include <cairn/comm/communicator.hpp>
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/shape.hpp>
 #include <cairn/ops/mean_of_terms/mean_of_terms.hpp>
@@ -16,9 +15,7 @@ namespace cairn::detail {
 template <class Queue, class T, class Term, class Slope>
 void mean_of_scaled_terms(Queue& queue, const loss_call<T, accumulated<T>>& call, const Term& term, const Slope& slope) {
   const std::size_t count = call.rows * call.output_shape->size();
-  if constexpr (queue_shares_memory<Queue>)
-    mean_of_terms(queue, call.loss, call.output_gradient, count, call.output, call.targets, term, slope, call.gradient_scale);
-  else mean_of_terms(queue, call.loss, call.output_gradient, count, call.output, call.targets, term, slope);
+  mean_of_terms(queue, call.loss, call.output_gradient, count, call.output, call.targets, term, slope, call.gradient_scale);
 }
 
 // A loss that is a mean over all elements of all rows: each has a target of its own.

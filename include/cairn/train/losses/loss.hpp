@@ -44,8 +44,8 @@ struct loss_call {
 // them at call.constants, on every device.
 //
 // It may have scales_gradient, a constant: whether run() multiplies the derivative, before it is rounded to T, by
-// *call.gradient_scale where that is not null. The host can read it. A trainer with the option loss_scale expects it; the loss
-// itself is not multiplied.
+// *call.gradient_scale where that is not null: a number in the device's memory, which its ops read. A trainer with the option
+// loss_scale expects it; the loss itself is not multiplied.
 //
 // It may have runs_in_strips<Queue, T>, a constant: whether run() can compute it strip by strip, for a head_in_strips. The first
 // strip overwrites *call.loss, the others add their part to it, of a mean over all rows.

@@ -7,7 +7,6 @@
 #include <type_traits>
 #include <vector>
 
-#include <cairn/comm/communicator.hpp>
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/error.hpp>
 #include <cairn/core/view.hpp>
@@ -61,10 +60,8 @@ struct SoftCrossEntropyLoss {
     const sum* const weights = call.constants != nullptr ? call.constants : weight.template data<sum>(); // without a trainer
     const ops::matrix<const T> logits{call.output, call.rows * call.output_shape->size() / classes, classes};
     const sum* const of_classes = weight.size() == 0 ? nullptr : weights;
-    if constexpr (detail::queue_shares_memory<Queue>)
-      soft_cross_entropy(queue, call.loss, call.output_gradient, logits, call.targets, of_classes, label_smoothing,
-                         call.gradient_scale);
-    else soft_cross_entropy(queue, call.loss, call.output_gradient, logits, call.targets, of_classes, label_smoothing);
+    soft_cross_entropy(queue, call.loss, call.output_gradient, logits, call.targets, of_classes, label_smoothing,
+                       call.gradient_scale);
   }
 
 private:

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 
 #include <cairn/ops/adam/adam.hpp>
@@ -25,20 +26,26 @@ void check_adam(const Optimizer& o) {
 template <class Queue, class T>
 void update_adam(Queue& queue, const update_call<T>& call, const std::array<double, 2>& betas, double eps, double decay,
                  double shrink) {
-  const auto step = static_cast<double>(call.step);
-  const double mean_bias = 1 - std::pow(betas[0], step);
-  const double square_bias = 1 - std::pow(betas[1], step);
+  const auto rate = [&](std::uint64_t step) {
+    return static_cast<T>(call.learning_rate / (1 - std::pow(betas[0], static_cast<double>(step))));
+  };
+  const auto correction = [&](std::uint64_t step) {
+    return static_cast<T>(1 / std::sqrt(1 - std::pow(betas[1], static_cast<double>(step))));
+  };
   const adam_coefficients<T> c{.scale = call.scale.number,
                                .keep_mean = static_cast<T>(betas[0]),
                                .fresh_mean = static_cast<T>(1 - betas[0]),
                                .keep_square = static_cast<T>(betas[1]),
                                .fresh_square = static_cast<T>(1 - betas[1]),
-                               .correction = static_cast<T>(1 / std::sqrt(square_bias)),
+                               .correction = correction(call.step),
                                .eps = static_cast<T>(eps),
-                               .rate = static_cast<T>(call.learning_rate / mean_bias),
+                               .rate = rate(call.step),
                                .weight_decay = static_cast<T>(decay),
                                .shrink = static_cast<T>(shrink),
-                               .factor = call.scale.factor};
+                               .factor = call.scale.factor,
+                               .decision = call.decision,
+                               .correction_if_one_less = correction(call.step_if_one_less()),
+                               .rate_if_one_less = rate(call.step_if_one_less())};
   adam(queue, call.count, call.parameters, call.states[0], call.states[1], call.gradients, c);
 }
 
@@ -56,6 +63,8 @@ struct Adam {
 
   constexpr std::size_t states() const { return 2; }
   std::array<double, 5> settings() const { return {learning_rate, betas[0], betas[1], eps, weight_decay}; }
+
+  static constexpr bool takes_decision = true;
 
   void check() const { detail::check_adam(*this); }
 

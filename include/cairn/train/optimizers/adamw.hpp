@@ -20,6 +20,8 @@ struct AdamW {
   constexpr std::size_t states() const { return 2; }
   std::array<double, 5> settings() const { return {learning_rate, betas[0], betas[1], eps, weight_decay}; }
 
+  static constexpr bool takes_decision = true;
+
   void check() const { detail::check_adam(*this); }
 
   template <class T, detail::adam_runs_on<T> Queue>

@@ -42,6 +42,8 @@ struct layer_groups {
   std::vector<group> groups{};
   double learning_rate = base_rate();
 
+  static constexpr bool takes_decision = detail::takes_decision<Each>;
+
   std::size_t states() const {
     std::size_t most = others.states();
     for (const group& g : groups) most = std::max(most, g.optimizer.states());

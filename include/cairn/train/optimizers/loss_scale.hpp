@@ -2,7 +2,6 @@
 #pragma once
 
 #include <bit>
-#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +9,7 @@
 #include <string>
 
 #include <cairn/core/error.hpp>
+#include <cairn/ops/check_gradients/check_gradients.hpp>
 #include <cairn/plan/fingerprint.hpp>
 #include <cairn/train/settings.hpp>
 
@@ -56,6 +56,7 @@ struct loss_scaling {
   constexpr double first() const { return static_cast<double>(static_cast<float>(init_scale)); }
   // The scale with which a run goes on that was saved with this one; 0: with none.
   constexpr double resumed(double saved) const { return !is_on_ ? 0 : is_dynamic_ && saved > 0 ? saved : first(); }
+  constexpr loss_scale_rule rule() const { return {growth_factor, backoff_factor, growth_interval}; }
   // Throws input_error for invalid numbers.
   void check() const {
     if (!is_on_) return;
@@ -73,43 +74,14 @@ struct loss_scaling {
     return "dynamic_scale " + shortest_text(init_scale) + ", grows by " + shortest_text(growth_factor) + " after " +
            std::to_string(growth_interval) + " steps, backs off by " + shortest_text(backoff_factor);
   }
-  void add_to(hash64& h) const {
-    if (!is_on_) return;
-    for (const double number : {init_scale, growth_factor, backoff_factor}) h.add(std::bit_cast<std::uint64_t>(number));
-    h.add(growth_interval).add(max_skips);
-  }
 
 private:
   bool is_on_ = false, is_dynamic_ = false;
 };
 
-// The state of loss scaling, which a saved state contains and all ranks have in common.
-struct loss_scale_state {
-  double scale = 0;                 // of the next step; 0: the loss is not scaled
-  std::uint64_t growth_tracker = 0; // steps since the scale has changed or an update was skipped
-  std::uint64_t skipped = 0;        // updates so far
-  std::uint64_t in_a_row = 0;       // of these, since the last update
-
-  // As torch.amp.GradScaler.update(): the scale is rounded to float, and does not grow to infinity. It does not fall so far that
-  // its inverse is infinite.
-  void update(const loss_scaling& by, bool is_finite) {
-    const auto rounded = [this](double factor) { return static_cast<float>(scale * factor); };
-    if (!is_finite) {
-      if (const float lower = rounded(by.backoff_factor); lower >= std::numeric_limits<float>::min())
-        scale = static_cast<double>(lower);
-      growth_tracker = 0;
-      ++skipped;
-      ++in_a_row;
-      return;
-    }
-    in_a_row = 0;
-    if (++growth_tracker < by.growth_interval) return;
-    growth_tracker = 0;
-    if (const float higher = rounded(by.growth_factor); std::isfinite(higher)) scale = static_cast<double>(higher);
-  }
-  void add_to(hash64& h) const { h.add(std::bit_cast<std::uint64_t>(scale)).add(growth_tracker).add(skipped).add(in_a_row); }
-  bool operator==(const loss_scale_state&) const = default;
-};
+inline void add_to(hash64& h, const loss_scale_state& s) {
+  h.add(std::bit_cast<std::uint64_t>(s.scale)).add(s.growth_tracker).add(s.skipped).add(s.in_a_row);
+}
 
 // Why there is no loss scaling in a trainer.
 enum class no_scaling : unsigned char { fused, apart };
@@ -119,8 +91,8 @@ constexpr void refuse_to_scale() {
                 "fused_update: loss_scale needs the norm of all gradients before the first update, and with a fused update there "
                 "are never all of them; leave out .loss_scale, or train without fused_update");
   static_assert(sizeof(Given) == 0 || Why != no_scaling::apart,
-                "trainer: loss_scale is for devices whose memory the host shares, such as cpu, as the host decides whether an "
-                "update is skipped; leave out .loss_scale on this device");
+                "trainer: loss_scale needs a device that has the ops check_gradients and clip_checked, as a device whose work is "
+                "done later decides itself whether an update is skipped; leave out .loss_scale on this device, or write them");
 }
 
 // Replaces loss_scaling where nothing can be scaled: any attempt to set it is a compile error that says why.

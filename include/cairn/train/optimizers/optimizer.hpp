@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include <cairn/core/config.hpp>
+#include <cairn/ops/check_gradients/check_gradients.hpp>
 
 namespace cairn::detail {
 
@@ -42,8 +43,12 @@ struct update_call {
   types::gradient_scale scale{}; // scale() multiplies the gradients before anything else
   double learning_rate = 0;      // of this step; differs from the optimizer's own if there is a schedule
   std::uint64_t step = 1;        // 1 in the first update
+  ops::skip_decision decision{}; // whether the device makes this update, and whether it is the one before: see takes_decision
   bool is_special = false;       // whether the optimizer's is_special() picked the parameters of this span: see below
   std::size_t group = 0;         // what its group_of() returned for them
+
+  // The number of this update if decision.is_one_less() is true on the device.
+  std::uint64_t step_if_one_less() const { return step > 1 ? step - 1 : 1; }
 };
 
 // An optimizer turns gradients into new parameters, element by element.
@@ -61,6 +66,10 @@ struct update_call {
 // ranks with different settings then refuse to start. It may have check(), which throws input_error about numbers that make no
 // sense: the trainer calls it before it takes them.
 //
+// It may have takes_decision, a constant: whether update() changes nothing where call.decision.skips() is true, and makes update
+// call.step_if_one_less() where call.decision.is_one_less() is. Both are asked by its ops, as they read the device's memory. A
+// trainer with the option loss_scale expects it on a device whose work is done later; elsewhere the trainer skips the call.
+//
 // It is a value that owns no memory: copy it, save it, compare it. examples/own_optimizer.cpp defines one.
 template <class O>
 concept optimizer = std::copyable<O> && requires(const O& o) {
@@ -69,3 +78,10 @@ concept optimizer = std::copyable<O> && requires(const O& o) {
 };
 
 } // namespace cairn
+
+namespace cairn::detail {
+
+template <class Optimizer>
+concept takes_decision = requires { requires Optimizer::takes_decision; };
+
+} // namespace cairn::detail

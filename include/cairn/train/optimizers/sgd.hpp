@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include <cairn/core/error.hpp>
@@ -24,6 +25,8 @@ struct SGD {
   constexpr std::size_t states() const { return momentum == 0 ? 0 : 1; }
   std::array<double, 5> settings() const { return {learning_rate, momentum, dampening, weight_decay, nesterov ? 1.0 : 0.0}; }
 
+  static constexpr bool takes_decision = true;
+
   // Refuses the same numbers as torch.optim.SGD.
   void check() const {
     detail::check_number("SGD: expected a momentum of 0 or more", momentum);
@@ -36,13 +39,16 @@ struct SGD {
 
   template <class T, detail::sgd_runs_on<T> Queue>
   void update(Queue& queue, const update_call<T>& call) const {
+    const auto fresh = [this](std::uint64_t step) { return static_cast<T>(step == 1 ? 1 : 1 - dampening); };
     const ops::sgd_coefficients<T> c{.scale = call.scale.number,
                                      .learning_rate = static_cast<T>(call.learning_rate),
                                      .momentum = static_cast<T>(momentum),
-                                     .fresh = static_cast<T>(call.step == 1 ? 1 : 1 - dampening),
+                                     .fresh = fresh(call.step),
                                      .weight_decay = static_cast<T>(weight_decay),
                                      .nesterov = nesterov,
-                                     .factor = call.scale.factor};
+                                     .factor = call.scale.factor,
+                                     .decision = call.decision,
+                                     .fresh_if_one_less = fresh(call.step_if_one_less())};
     sgd(queue, call.count, call.parameters, call.states[0], call.gradients, c);
   }
 };

@@ -29,6 +29,7 @@ public:
     types::gradient_scale scale{};
     double learning_rate = 0;
     std::uint64_t number = 1;
+    ops::skip_decision decision{};
   };
 
   updates(const Optimizer& chosen, Device& device, std::size_t elements) : optimizer_(chosen), states_(chosen.states()) {
@@ -75,14 +76,17 @@ public:
                             "' of a group of the optimizer, found none; parameters have names such as '0.weight'");
   }
 
-  // Updates the elements [begin, end) of the buffer; their gradients begin at `gradients`.
+  // Updates the elements [begin, end) of the buffer; their gradients begin at `gradients`. Parameters may be cut.
   template <class Queue>
   void apply(Queue& queue, const step& now, T* parameters, const T* gradients, std::size_t begin, std::size_t end) const {
     if constexpr (!divides_parameters<Optimizer>) {
       apply_to(queue, now, parameters, gradients, {.begin = begin, .end = end});
     } else {
-      for (const update_span& s : spans_)
-        if (s.begin >= begin && s.begin < end) apply_to(queue, now, parameters, gradients + (s.begin - begin), s);
+      for (update_span s : spans_) {
+        s.begin = std::max(s.begin, begin);
+        s.end = std::min(s.end, end);
+        if (s.begin < s.end) apply_to(queue, now, parameters, gradients + (s.begin - begin), s);
+      }
     }
   }
 
@@ -112,6 +116,7 @@ private:
     call.scale = now.scale;
     call.learning_rate = now.learning_rate;
     call.step = now.number;
+    call.decision = now.decision;
     optimizer_.update(queue, call);
   }
 

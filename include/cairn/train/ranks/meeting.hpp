@@ -14,6 +14,7 @@
 #include <cairn/train/optimizers/loss_scale.hpp>
 #include <cairn/train/ranks/handshake.hpp>
 #include <cairn/train/ranks/rank_texts.hpp>
+#include <cairn/train/step/loss_scale_of_steps.hpp>
 
 namespace cairn::detail {
 
@@ -24,16 +25,19 @@ void take_replica_of(Training& t, int root, const char* word) {
   auto& comm = t.comm();
   auto& queue = t.compute();
   const calls_for now(comm, {.word = word});
+  t.replica.changed();
   broadcast(comm, queue, std::as_writable_bytes(t.replica.parameters()), root);
   broadcast(comm, queue, std::as_writable_bytes(t.replica.buffers()), root);
   for (std::size_t i = 0; i < t.updates.states(); ++i) broadcast(comm, queue, std::as_writable_bytes(t.updates.state(i)), root);
-  struct {
+  struct counted_steps {
     std::uint64_t steps;
     loss_scale_state loss_scale;
-  } counted{t.counters.steps, t.counters.loss_scale};
+  };
+  fetch_loss_scale(t);
+  counted_steps counted{t.counters.steps, t.counters.loss_scale};
   broadcast_on_host(comm, queue, std::as_writable_bytes(std::span{&counted, 1}), root);
   t.counters.steps = counted.steps;
-  t.counters.loss_scale = counted.loss_scale;
+  set_loss_scale(t, counted.loss_scale);
   t.counters.last_samples = {};
 }
 

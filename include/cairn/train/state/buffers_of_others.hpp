@@ -71,7 +71,7 @@ private:
   template <class Trainer>
   static std::vector<std::byte> copied(Trainer& train) {
     std::vector<std::byte> out;
-    auto all = on_host(train);
+    auto all = weights_in(train).on_host(); // only read
     all.for_each_buffer([&](const auto& q) {
       const auto bytes = std::as_bytes(q.numbers);
       out.insert(out.end(), bytes.begin(), bytes.end());

@@ -73,7 +73,7 @@ private:
     std::size_t last = p.size(); // the stage that decides the order of the result
     for (std::size_t i = wanted.empty() ? 0 : p.size(); i-- > 0;) {
       const auto& e = p.at(i);
-      if (e.chains.empty() && !is_product(e.parameters) && (*e.arrives)[0] == after(p, i)) continue;
+      if (e.chains.empty() && !is_product(e.parameters) && are_alike((*e.arrives)[0], after(p, i))) continue;
       last = i;
       break;
     }
@@ -100,10 +100,15 @@ private:
     for (const tensor& t : e.buffers)
       if (!mixes && t.rank() == 1 && t.last() == v.order.size()) keep(leaf, t, {{}, v.order});
     if (mixes) return {wanted, made.rank() == 3 && !std::any_of(e.parameters.begin(), e.parameters.end(), is_kernel)};
-    if (taken == made) return v;
-    const bool flattens = taken.rank() == 3 && made.rank() == 1 && taken.size() == made.size() && taken.is_real();
+    if (are_alike(taken, made)) return v;
+    const bool flattens =
+        taken.rank() == 3 && made.rank() == 1 && taken.size() == made.size() && taken.type != element::int32 && !taken.per_batch;
     if (flattens && !v.has_rows) return {order_of_image(taken[0] * taken[1], taken[2]), false};
     return {};
+  }
+  // Equal but for the border of an in_float.
+  static bool are_alike(const tensor& a, const tensor& b) {
+    return a == b || (a.type != element::int32 && b.type != element::int32 && a.of(b.type) == b);
   }
   static bool is_kernel(const tensor& t) { return t.rank() > 2; }
 

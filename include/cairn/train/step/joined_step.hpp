@@ -128,7 +128,7 @@ private:
   void compare(const step_op&) { rest_.compare(); }
   void count_step() { rest_.count(); }
   void norm(const step_op&) { rest_.norm(); }
-  void check_gradients(const step_op&) { rest_.check_gradients(); }
+  void check_gradients(const step_op&) { rest_.check(); }
   void clip_gradients(const step_op&) { rest_.clip_gradients(); }
   void update(const step_op& o) { rest_.update(o.index); }
 
@@ -157,8 +157,9 @@ private:
     c.stops = c.stops || stopped; // a request in the last step remains
     c.tells_stop = false;
     c.last_samples = {};
-    if (types::plan::state_block > 0 && last.count > 0 && last.count < t_.ranks.count())
-      broadcast(t_.comm(), t_.compute(), std::as_writable_bytes(t_.replica.buffers()), static_cast<int>(last.first));
+    if (types::plan::state_block == 0 || last.count == 0 || last.count == t_.ranks.count()) return;
+    t_.replica.changed();
+    broadcast(t_.comm(), t_.compute(), std::as_writable_bytes(t_.replica.buffers()), static_cast<int>(last.first));
   }
 
   Training& t_;

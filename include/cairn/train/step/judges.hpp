@@ -21,6 +21,7 @@
 #include <cairn/train/losses/taken_loss.hpp>
 #include <cairn/train/network_outputs.hpp>
 #include <cairn/train/samples.hpp>
+#include <cairn/train/step/loss_scale_of_steps.hpp>
 #include <cairn/train/step/training_step.hpp>
 
 // The judges of a step make a loss and a gradient of its output. make_step() (training_step.hpp) needs these members:
@@ -83,10 +84,11 @@ struct whole_outputs_message {
 template <class Model>
 struct whole_outputs : whole_outputs_message {};
 
+// x times a number that only the device knows.
 template <class T>
 struct times {
-  T factor;
-  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T x) const { return factor * x; }
+  const double* factor;
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T x) const { return static_cast<T>(*factor) * x; }
 };
 
 template <class Training>
@@ -116,8 +118,7 @@ struct judge {
   void scale([[maybe_unused]] std::size_t count, [[maybe_unused]] sum* gradient) const {
     if constexpr (types::can_scale_loss)
       if (t.scales_loss())
-        elementwise(queue(), count, times<sum>{static_cast<sum>(t.counters.loss_scale.scale)}, gradient,
-                    static_cast<const sum*>(gradient));
+        elementwise(queue(), count, times<sum>{loss_scale_for_ops(t)}, gradient, static_cast<const sum*>(gradient));
   }
 };
 

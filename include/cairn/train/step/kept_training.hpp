@@ -50,6 +50,7 @@ public:
 private:
   void put_back() {
     t_.counters = counters_;
+    t_.replica.changed();
     auto& queue = t_.compute();
     finish_on_host(queue);
     std::size_t next = 0;

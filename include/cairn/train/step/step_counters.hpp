@@ -22,15 +22,32 @@ struct step_counters {
   double gradient_norm = 0;             // of the last step, over all ranks and micro-batches, before clipping
   double scale = 1;                     // by which that step multiplied its gradients
   loss_scale_state loss_scale{};        // of the next step
-  double input_gradient_scale = 1;      // by which the last micro-batch's input gradient is multiplied
-  bool is_scaled = false;               // the gradients are those that it applied
-  bool wants_to_stop = false;           // this rank asks to; sent with the next step
-  bool tells_stop = false;              // the current step carries that request
-  bool stops = false;                   // a rank asked to in the last step
+  // Where the device decides on updates, `loss_scale` is what the host knows: that after step scale_step. All ranks know the one
+  // before it, as the host waits for a step before it makes the second after it.
+  loss_scale_state loss_scale_before{};
+  std::uint64_t scale_step = 0;
+  double input_gradient_scale = 1; // by which the last micro-batch's input gradient is multiplied
+  bool is_scaled = false;          // the gradients are those that it applied
+  bool wants_to_stop = false;      // this rank asks to; sent with the next step
+  bool tells_stop = false;         // the current step carries that request
+  bool stops = false;              // a rank asked to in the last step
 
   // The number of updates that changed the parameters.
   std::uint64_t updates() const { return steps - loss_scale.skipped; }
 
+  // The state that all ranks compare in the next step.
+  const loss_scale_state& compared_scale() const { return scale_step == steps ? loss_scale_before : loss_scale; }
+  // Takes the state after a step from the device.
+  void learn_scale(std::uint64_t step, const loss_scale_state& found) {
+    loss_scale_before = loss_scale;
+    loss_scale = found;
+    scale_step = step;
+  }
+  // Training goes on with this state.
+  void begin_scale(const loss_scale_state& given) {
+    loss_scale = loss_scale_before = given;
+    scale_step = steps;
+  }
   // Training goes on at this step, as a saved state or another rank says. Micro-batches are dropped.
   void begin_at(std::uint64_t step) {
     steps = step;

@@ -12,6 +12,7 @@
 #include <cairn/core/error.hpp>
 #include <cairn/core/memory.hpp>
 #include <cairn/device/device.hpp>
+#include <cairn/ops/check_gradients/check_gradients.hpp>
 #include <cairn/ops/transfer/transfer.hpp>
 
 namespace cairn::detail {
@@ -19,9 +20,10 @@ namespace cairn::detail {
 // Single numbers of a micro-batch in the device's memory, written there by ops.
 struct step_numbers {
   double loss = 0;
-  double squares = 0; // of all gradients, if they are clipped
-  double factor = 1;  // by which they are multiplied: a mean over the ranks that have samples, and clipping
-  double mean = 1;    // the mean alone, with several ranks
+  double squares = 0;            // of all gradients, if they are clipped
+  double factor = 1;             // by which they are multiplied: a mean over the ranks that have samples, and clipping
+  double mean = 1;               // the mean alone, with several ranks; with loss scaling, divided by the scale
+  loss_scale_state loss_scale{}; // of the next step, where the device decides on updates
 };
 
 // The results of micro-batches: loss, norm, facts. On an asynchronous device at most two are in flight: starting a third waits
@@ -30,6 +32,7 @@ struct step_numbers {
 template <class T, class Device>
 class step_outcomes {
   static constexpr std::size_t numbers_bytes = 64;
+  static_assert(sizeof(step_numbers) <= numbers_bytes);
 
 public:
   static constexpr std::size_t count = 2;

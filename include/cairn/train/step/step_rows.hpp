@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include <cairn/ops/check_gradients/check_gradients.hpp>
 #include <cairn/ops/checksum/checksum.hpp>
 #include <cairn/ops/clip/clip.hpp>
 #include <cairn/ops/mean_factor/mean_factor.hpp>
@@ -15,6 +16,7 @@
 #include <cairn/ops/transfer/transfer.hpp>
 #include <cairn/train/optimizers/optimizer.hpp>
 #include <cairn/train/ranks/step_facts.hpp>
+#include <cairn/train/step/loss_scale_of_steps.hpp>
 #include <cairn/train/step/training.hpp>
 
 namespace cairn::detail {
@@ -107,23 +109,40 @@ public:
     squared_norm(t_.compute(), &t_.outcomes.latest().numbers()->squares, t_.gradients.all().data(), types::plan::parameter_block);
   }
   // With loss scaling, divides by the scale, and decides from the norm of the sums over all ranks, so all alike, whether this
-  // step's updates are skipped. The next step's scale follows from that.
-  void check_gradients() {
+  // step's updates are skipped. The next step's scale follows from that. Where the host cannot read the norm, the device
+  // decides.
+  void check() {
     if constexpr (types::can_scale_loss) {
       if (!t_.scales_loss()) return;
       auto& o = t_.outcomes.latest();
-      auto& now = t_.counters.loss_scale;
-      o.scale /= now.scale;
-      mean_.number /= now.scale;
-      skips_ = !std::isfinite(o.numbers()->squares);
-      now.update(t_.options.loss_scale, !skips_);
-      if (const std::size_t most = t_.options.loss_scale.max_skips; most > 0 && now.in_a_row > most) t_.refuse_to_skip();
+      if constexpr (types::scales_on_device) {
+        auto* const n = o.numbers();
+        const ops::gradients_to_check all{&n->squares, &n->mean, o.has_mean, &n->factor, &n->loss_scale};
+        check_gradients(t_.compute(), t_.scale.there(), all, mean_.number, t_.options.loss_scale.rule());
+        o.scale = 1;
+        o.has_mean = true;
+        mean_ = {1, &n->factor};
+        decision_ = {t_.scale.there(), t_.counters.loss_scale.skipped};
+      } else {
+        auto& now = t_.counters.loss_scale;
+        o.scale /= now.scale;
+        mean_.number /= now.scale;
+        skips_ = !std::isfinite(o.numbers()->squares);
+        now.update(t_.options.loss_scale.rule(), !skips_);
+        check_skips(t_, t_.counters.steps);
+      }
     }
   }
   // Gradients that are not applied are not clipped.
   void clip_gradients() {
     if (t_.max_norm() == 0) return;
     auto& o = t_.outcomes.latest();
+    if constexpr (types::scales_on_device)
+      if (t_.scales_loss()) {
+        clip_checked(t_.compute(), &o.numbers()->factor, &o.numbers()->squares, t_.max_norm(), t_.scale.there());
+        o.has_norm = true;
+        return;
+      }
     if constexpr (types::can_scale_loss)
       if (skips_) {
         o.numbers()->factor = mean_.factor == nullptr ? 1 : *mean_.factor;
@@ -138,8 +157,11 @@ public:
     if (skips_) return;
     const std::span<sum> gradients = t_.gradients.on_the_way().span_of(b);
     const auto& c = t_.counters;
-    t_.updates.apply(t_.compute(), {mean_, c.learning_rate, c.updates()}, t_.replica.parameters().data(), gradients.data(),
-                     types::buckets[b].begin, types::buckets[b].end);
+    const std::size_t first = types::buckets[b].begin;
+    t_.replica.update(first, types::buckets[b].end, [&](std::size_t begin, std::size_t end) {
+      t_.updates.apply(t_.compute(), {mean_, c.learning_rate, c.updates(), decision_}, t_.replica.parameters().data(),
+                       gradients.data() + (begin - first), begin, end);
+    });
     if constexpr (fused) t_.discarded(reinterpret_cast<std::byte*>(gradients.data()), gradients.size_bytes());
   }
 
@@ -153,7 +175,8 @@ private:
 
   Training& t_;
   std::size_t micro_batches_ = 1;       // of each rank that has samples
-  bool skips_ = false;                  // this step's updates
+  bool skips_ = false;                  // this step's updates, if the host decides
+  ops::skip_decision decision_{};       // if the device does
   cairn::types::gradient_scale mean_{}; // of this step, with clipping
 };
 

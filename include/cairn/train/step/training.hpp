@@ -26,6 +26,7 @@
 #include <cairn/train/ranks/rank_texts.hpp>
 #include <cairn/train/settings.hpp>
 #include <cairn/train/state/training_state.hpp>
+#include <cairn/train/step/loss_scale_of_steps.hpp>
 #include <cairn/train/step/step_counters.hpp>
 #include <cairn/train/step/step_guard.hpp>
 #include <cairn/train/step/step_loss.hpp>
@@ -62,9 +63,10 @@ struct training {
                   is_solved() ? Types::gradients::places_in(options.schedule.plan.memory)
                               : Types::gradients::places_in(plan::trained::memory),
                   replica.arena_memory().data()),
-        sums(replica.device(), this->comm(), code), outcomes(replica.device(), gradients.facts_of(ranks.count())) {
+        sums(replica.device(), this->comm(), code), scale(replica.device()),
+        outcomes(replica.device(), gradients.facts_of(ranks.count())) {
     counters.learning_rate = chosen.learning_rate;
-    if constexpr (Types::can_scale_loss) begin_loss_scale();
+    begin_loss_scale(*this);
     settings = current_settings();
     if constexpr (Types::input_gradient_bytes > 0) input_gradient = replica.device().allocate(Types::input_gradient_bytes);
     accumulation = replica.device().allocate(Types::accumulation_bytes);
@@ -154,6 +156,7 @@ struct training {
   // The state of the trainer besides parameters, buffers and the optimizer's state.
   training_state state() {
     replica.expect_whole_step();
+    know_loss_scale(*this);
     const step_counters& c = counters;
     const bool is_told = told_micro_batches > 0;
     return {.steps = c.steps,
@@ -173,8 +176,9 @@ struct training {
     counters.last_micro_batches = counters.micro_batches_before = static_cast<std::size_t>(s.micro_batches);
     if (s.rate_was_set) counters.learning_rate = s.learning_rate;
     counters.rate_was_set = s.rate_was_set;
-    counters.loss_scale = s.loss_scale;
-    counters.loss_scale.scale = options.loss_scale.resumed(s.loss_scale.scale);
+    loss_scale_state saved = s.loss_scale;
+    saved.scale = options.loss_scale.resumed(saved.scale);
+    set_loss_scale(*this, saved);
   }
   weights_on_host<T, device_type> states_on_host() {
     auto all = replica.on_host();
@@ -193,7 +197,7 @@ struct training {
   judged_at judged() {
     judged_at at{.loss = &outcomes.latest().numbers()->loss};
     if constexpr (Types::can_scale_loss)
-      if (scales_loss()) at.gradient_scale = &counters.loss_scale.scale;
+      if (scales_loss()) at.gradient_scale = loss_scale_for_ops(*this);
     if constexpr (is_apart) at.targets = replica.behind_inputs(); // else they are read in place
     if (!constants_of<sum>(options.loss).empty()) at.constants = loss_constants.data();
     return at;
@@ -238,6 +242,8 @@ struct training {
     outcomes.close(o);
     if (o.has_norm) counters.gradient_norm = std::sqrt(o.told().squares) * o.mean();
     if (o.updates) counters.scale = o.has_norm ? o.scale * o.told().factor : o.mean();
+    if constexpr (Types::scales_on_device)
+      if (o.updates && scales_loss()) learn_loss_scale(*this, o.step, o.told().loss_scale);
     if (!o.has_facts) return;
     try {
       learn(outcomes.facts(o));
@@ -288,7 +294,8 @@ struct training {
   std::vector<std::span<std::byte>> memory_of_steps() {
     std::vector<std::span<std::byte>> out{std::as_writable_bytes(replica.parameters()),
                                           std::as_writable_bytes(replica.buffers()),
-                                          {input_gradient.data(), input_gradient.size()}};
+                                          {input_gradient.data(), input_gradient.size()},
+                                          scale.memory()};
     for (std::size_t i = 0; i < updates.states(); ++i) out.push_back(std::as_writable_bytes(updates.state(i)));
     if constexpr (!Types::fused) out.push_back(std::as_writable_bytes(gradients.all()));
     return out;
@@ -303,26 +310,9 @@ struct training {
     if (!scales_loss()) return settings;
     hash64 h;
     h.add(settings);
-    counters.loss_scale.add_to(h);
+    add_to(h, Types::scales_on_device ? counters.compared_scale() : counters.loss_scale);
     return h.value();
   }
-  // Thrown on all ranks alike.
-  [[noreturn]] void refuse_to_skip() const {
-    const loss_scale_state& s = counters.loss_scale;
-    throw error("trainer: expected finite gradients in one of " + std::to_string(s.in_a_row) + " steps, found none, up to step " +
-                std::to_string(counters.steps) + ", with a loss_scale down to " + shortest_text(s.scale) +
-                ": not the scale is too large, but the loss or an activation is not finite; lower the " +
-                "learning rate, look at the inputs, train with another element type, or raise max_skips");
-  }
-  void begin_loss_scale() {
-    if (!scales_loss()) return;
-    if (!scales_gradient<typename Types::loss>)
-      throw input_error("trainer: expected a loss that multiplies its derivative by *call.gradient_scale, for the option "
-                        "loss_scale, and says so by static constexpr bool scales_gradient = true; found " +
-                        without_namespace(std::string(type_name<typename Types::loss>())));
-    counters.loss_scale.scale = options.loss_scale.first();
-  }
-
   void send_constants() {
     const std::span<const sum> numbers = constants_of<sum>(options.loss);
     if (numbers.empty()) return;
@@ -352,6 +342,7 @@ struct training {
   typename device_type::host_memory own_loss_memory{}; // written by a loss of the program's own; from its first use on
   typename Types::gradients gradients;
   [[no_unique_address]] typename Types::sums sums;
+  [[no_unique_address]] typename Types::scale scale;
   typename Types::outcomes outcomes;
   step_guard guard{};
   step_walk walk{}; // of the current step

@@ -19,6 +19,7 @@
 #include <cairn/train/losses/taken_loss.hpp>
 #include <cairn/train/ranks/rank_sums.hpp>
 #include <cairn/train/settings.hpp>
+#include <cairn/train/step/loss_scale_of_steps.hpp>
 #include <cairn/train/step/step_rows.hpp>
 #include <cairn/train/step/training.hpp>
 
@@ -112,7 +113,7 @@ private:
   void loss(const step_op&) {
     const operands& at = t_.at_loss();
     const std::size_t rows = t_.counters.rows;
-    if (t_.scales_loss()) t_.counters.input_gradient_scale = t_.counters.loss_scale.scale;
+    keep_input_gradient_scale(t_);
     T *const output = t_.replica.elements_at(at.input), *const gradient = t_.replica.elements_at(at.output_gradient);
     if constexpr (in_strips) return copy(t_.compute(), rows * elements_before_head, gradient, static_cast<const T*>(output));
     else judge_(rows, output, gradient, at_);
@@ -138,7 +139,7 @@ private:
   void compare(const step_op&) { rest_.compare(); }
   void count_step() { rest_.count(); }
   void norm(const step_op&) { rest_.norm(); }
-  void check_gradients(const step_op&) { rest_.check_gradients(); }
+  void check_gradients(const step_op&) { rest_.check(); }
   void clip_gradients(const step_op&) { rest_.clip_gradients(); }
   void update(const step_op& o) { rest_.update(o.index); }
 

@@ -11,12 +11,14 @@
 #include <cairn/device/device.hpp>
 #include <cairn/net/execute.hpp>
 #include <cairn/net/solved_step.hpp>
+#include <cairn/ops/check_gradients/check_gradients.hpp>
 #include <cairn/train/ddp.hpp>
 #include <cairn/train/losses/taken_loss.hpp>
 #include <cairn/train/optimizers/updates.hpp>
 #include <cairn/train/ranks/rank_sums.hpp>
 #include <cairn/train/ranks/trained_ranks.hpp>
 #include <cairn/train/replica.hpp>
+#include <cairn/train/step/scale_on_device.hpp>
 #include <cairn/train/step/step_gradients.hpp>
 #include <cairn/train/step/step_lists.hpp>
 #include <cairn/train/step/step_outcomes.hpp>
@@ -50,7 +52,8 @@ struct training_types {
   using lists = step_lists<Model, batch, T>;
   using plan = typename lists::plan;
   static constexpr bool fused = plan::fused;
-  static constexpr bool can_scale_loss = !fused && !is_apart;
+  static constexpr bool can_scale_loss = !fused && (!is_apart || checks_gradients<queue>);
+  static constexpr bool scales_on_device = can_scale_loss && is_apart; // the device decides on updates
   static constexpr const auto& buckets = lists::buckets;
   static constexpr std::size_t summed = lists::summed; // layers whose statistics are those of all ranks
   static_assert(has_possible_size<plan::parameter_block>());
@@ -60,7 +63,7 @@ struct training_types {
   // Schedules that are solved at run time, from a budget of bytes: curve{}.within(3_MiB).
   using curve = memory_curve<network, batch, T, typename plan::update>;
   using solved = solved_step_of<network, batch, T, typename plan::update>;
-  using options = training_options<Loss, solved, fused, is_apart>;
+  using options = training_options<Loss, solved, fused, is_apart && !can_scale_loss>;
 
   using communicator_type = typename distribution::communicator_type;
   using ranks = trained_ranks<communicator_type, Device, distribution::distributed>;
@@ -71,6 +74,8 @@ struct training_types {
       typename std::conditional_t<(summed > 0), type_of<rank_sums<plan, comm_type, T, Device>>, type_of<no_rank_sums>>::type;
   using updates_type = updates<Optimizer, sum, Device>;
   using outcomes = step_outcomes<sum, Device>;
+  using scale =
+      typename std::conditional_t<scales_on_device, type_of<scale_on_device<Device>>, type_of<no_scale_on_device<Device>>>::type;
   using facts = facts_of_ranks<sum>;
 
   // The bytes for targets after the inputs of a slot, for the widest type of target.
@@ -93,7 +98,7 @@ struct training_types {
             .states = states * plan::parameter_block * sizeof(sum),
             .activations = replica_type::arena_of(arena),
             .batches = replica_type::bytes_of_batches(target_bytes),
-            .results = outcomes::bytes + constant_bytes + (job > 1 ? sums::bytes : 0),
+            .results = outcomes::bytes + scale::bytes + constant_bytes + (job > 1 ? sums::bytes : 0),
             .scratch = scratch_of<Device>(of.threads),
             .staging = replica_type::staging_bytes(target_bytes) + outcomes::staging_bytes(gradients::facts_of(job)) +
                        ranks::staging_bytes(calls_of_step, most_bytes_on_the_way(job), job),

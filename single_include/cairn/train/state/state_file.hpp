@@ -296,6 +296,7 @@ public:
     if (fits != wanted.size() || fits != file_.entries().size())
       fail("expected the " + std::to_string(wanted.size()) + " tensors of this trainer, found " +
            std::to_string(file_.entries().size()) + (missing.empty() ? "" : "; of another shape or not there: " + missing));
+    train.inside().replica.changed();
     for (const safetensors_source& t : wanted)
       file_.read_bytes(*file_.find(t.name), {const_cast<std::byte*>(t.bytes.data()), t.bytes.size()});
     bytes.give_back();

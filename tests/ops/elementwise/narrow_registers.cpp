@@ -12,7 +12,7 @@
 #include <cairn/core/bfloat16.hpp>
 #include <cairn/core/float16.hpp>
 #include <cairn/device/instruction_set.hpp>
-#include <cairn/ops/matmul/narrow_registers.hpp>
+#include <cairn/ops/elementwise/narrow_registers.hpp>
 
 namespace matmul_narrow_registers_tests {
 
