@@ -183,6 +183,8 @@ def main():
     a = p.parse_args()
     global tries, patience
     tries, patience = a.tries, a.wait
+    if a.part != "all" and not os.path.exists(a.out):
+        p.error(f"--part {a.part} replaces a section of {a.out}, which is not there; make it first")
 
     peer = shlex.split(a.peer) if a.peer else None
 
