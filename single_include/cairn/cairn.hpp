@@ -10134,6 +10134,24 @@ CAIRN_KERNELS_END
 
 #endif
 
+// cairn/ops/matmul/packed_weight.hpp
+
+namespace cairn::ops {
+
+// The weight (n, k) of products (m, k) x (n, k)^T a second time, in the order in which the kernels of this machine read it. It
+// belongs to the weight at `of`, and has as many elements. A product of few rows spends most of its time to bring its weight
+// into this order; an owner of weights that seldom change does it once.
+template <class T>
+struct packed_weight {
+  const T* of = nullptr;
+  const T* data = nullptr; // null: there is none
+
+  // Whether it can be read in place of that weight.
+  bool replaces(const T* weight) const { return data != nullptr && of == weight; }
+};
+
+} // namespace cairn::ops
+
 // cairn/ops/matmul/matmul.hpp
 
 namespace cairn::ops {
@@ -10197,6 +10215,11 @@ concept matmul_runs_on =
       matmul(queue, y, x, x, transpose::second, then);
       matmul(queue, sum, x, x, transpose::first, then);
     };
+
+// Whether its products can read packed weights too.
+template <class Queue, class T>
+concept multiplies_by_packed = requires(Queue& queue, matrix<T> y, matrix<const T> x, packed_weight<T> packed,
+                                        const epilogue<T>& then) { matmul(queue, y, x, x, packed, then); };
 
 } // namespace cairn::detail
 
@@ -11553,6 +11576,97 @@ void multiply(const product<T>& whole, const rectangle& part, std::span<std::byt
 
 CAIRN_KERNELS_END
 
+// cairn/ops/matmul/multiply_by_packed.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// More rows than these repay that a weight is packed in each call: packing takes a twentieth of the time.
+inline constexpr std::size_t most_rows_by_packed = 64;
+
+// The order of a packed weight: its slivers one after another, each with the whole reduction. A sliver that is narrower than its
+// registers has no padding, so that the packed weight is as large as the weight, and its last sliver is read with a mask.
+template <class Kernels, class T>
+void pack_weight(T* to, matrix<const T> weight) {
+  const std::size_t k = weight.columns;
+  for (std::size_t j = 0, columns = 0; j < weight.rows; j += columns) {
+    columns = Kernels::sliver_columns(weight.rows - j);
+    T* const at = to + j * k;
+    const T* const from = weight.data + j * weight.stride;
+    if (Kernels::packed_width(columns) == columns) Kernels::pack_transposed(at, columns, from, weight.stride, columns, k);
+    else
+      for (std::size_t p = 0; p < k; ++p)
+        for (std::size_t i = 0; i < columns; ++i) at[p * columns + i] = from[i * weight.stride + p];
+  }
+}
+
+// The columns [begin, end) of c, where `begin` is the first one of a sliver. An element has the bits that it has in multiply().
+template <class Kernels, class T>
+void multiply_by_packed(const product<T>& whole, const T* packed, std::size_t begin, std::size_t end,
+                        std::span<std::byte> scratch) {
+  const std::size_t k = whole.size.k, block = reduction_block(k);
+  const bool carries = k > block, carry_in_c = whole.then.addend.data == nullptr;
+  alignas(64) T before[tile_bytes / sizeof(T)];
+  sliver<T> s;
+  s.whole = &whole;
+  s.before = before;
+  s.a_row = whole.a_row;
+  s.a_step = whole.a_step;
+  s.row_end = whole.size.m;
+  s.carry_row = carry_in_c ? whole.c.stride : Kernels::widest;
+  for (std::size_t j = begin; j < end; j += s.columns) {
+    s.column = j;
+    s.columns = Kernels::sliver_columns(whole.size.n - j);
+    s.b_step = s.columns;
+    if (carries) s.carry = carry_in_c ? &whole.c(0, j) : reinterpret_cast<T*>(scratch.data());
+    std::size_t p = 0;
+    do { // at least once: the product over nothing is zero
+      s.depth = std::min(block, k - p);
+      s.reads_carry = p != 0;
+      s.writes_carry = p + s.depth < k;
+      s.a = whole.a + p * whole.a_step;
+      s.b = packed + j * k + p * s.columns;
+      Kernels::rows(s);
+      p += s.depth;
+    } while (p < k);
+  }
+}
+
+// Whether the kernels of this instruction set read packed weights. The plain ones need padding, and a BLAS has an order of its own.
+constexpr bool reads_packed_weights(instruction_set isa) { return CAIRN_KERNELS_OPTIMIZED && isa != instruction_set::plain; }
+
+// Calls f(kernels) with those of an instruction set that reads packed weights.
+template <class T, class F>
+void with_kernels_of_packed([[maybe_unused]] instruction_set isa, [[maybe_unused]] const F& f) {
+#if CAIRN_X86
+  if (isa == instruction_set::avx512) return f(avx512_kernels<T>{});
+  f(avx2_kernels<T>{});
+#endif
+}
+
+template <class T>
+void pack_weight(instruction_set isa, T* to, matrix<const T> weight) {
+  with_kernels_of_packed<T>(isa, [&]<class Kernels>(Kernels) { pack_weight<Kernels>(to, weight); });
+}
+
+// c = epilogue(a x b^T) for at most most_rows_by_packed rows, cut between slivers among the queue's threads.
+template <class T>
+void multiply_by_packed(cpu::queue& queue, instruction_set isa, const product<T>& whole, const T* packed, std::size_t threads) {
+  with_kernels_of_packed<T>(isa, [&]<class Kernels>(Kernels) {
+    const std::size_t n = whole.size.n, slivers = (n + Kernels::widest - 1) / Kernels::widest;
+    const std::size_t each = std::max<std::size_t>(1, (slivers + threads - 1) / threads), parts = (slivers + each - 1) / each;
+    queue.parallel_for(parts, [&](std::size_t part, std::span<std::byte> scratch) {
+      const std::size_t begin = part * each * Kernels::widest;
+      multiply_by_packed<Kernels>(whole, packed, begin, std::min(n, begin + each * Kernels::widest), scratch);
+    });
+  });
+}
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
 // cairn/ops/matmul/cpu.hpp
 
 #if CAIRN_WITH_BLAS
@@ -11691,6 +11805,19 @@ void matmul(cpu::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T>
     return detail::multiply_with_blas(queue, whole);
 #endif
   detail::multiply_on(queue, isa, whole);
+}
+
+// c = epilogue(a x weight^T), with the same bits, for a weight that its owner has packed for products of few rows.
+template <std::floating_point T>
+void matmul(cpu::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T>> a, std::type_identity_t<matrix<const T>> weight,
+            packed_weight<T> packed, const std::type_identity_t<epilogue<T>>& then = {}) {
+  const detail::instruction_set isa = detail::widest_instruction_set();
+  if (!packed.replaces(weight.data) || c.rows > detail::most_rows_by_packed || then.row_sums != nullptr ||
+      !detail::reads_packed_weights(isa))
+    return matmul(queue, c, a, weight, transpose::second, then);
+  const detail::product<T> whole(c, a, weight, transpose::second, then);
+  const bool alone = 2 * whole.size.m * whole.size.n * whole.size.k < detail::operations_worth_threads;
+  detail::multiply_by_packed(queue, isa, whole, packed.data, alone ? 1 : queue.threads());
 }
 
 // The scratch memory that matmul_in_part needs.
@@ -22736,6 +22863,7 @@ struct forward_call {
   ops::activation then = ops::activation::none; // to be applied to the result; set only for a layer that `fuses`
   const T* addend = nullptr;                    // like outputs[0], to be added to it; set only for a layer that `adds`
   const T* tied = nullptr;                      // the first parameter of its owner; set only for a layer that is Tied
+  ops::packed_weight<T> packed{};               // of the first parameter; set only for a layer that packs_weight
   // Elements from one row of the last extent of outputs[0] to the next; set only for a layer that is `strided`. 0: rows
   // without a gap.
   std::size_t output_stride = 0;
@@ -22817,6 +22945,8 @@ struct backward_call {
 //   adds_gradients      with call.added_sums, it adds to call.gradients in place of overwriting them; there it finds memory as
 //                       large as the innermost extent of its output. Input gradients may lie on inputs [false]
 //   strided             it obeys call.output_stride [false]
+//   packs_weight        its first parameter, of rank 2 or more, is the weight of products, which it can read from call.packed, where
+//                       that is set and replaces() the weight [false]
 //   options_are_right   whether its template arguments are valid. If not, its right<L>() has a static_assert that fails with a
 //                       sentence, which is then the only error of a network [true]
 //   as_activation       the activation that a layer before it can fuse [activation::none]
@@ -23587,7 +23717,8 @@ namespace cairn::detail {
 // is known whether the layer has it, in whatever form.
 struct names_of_layers {
   int outputs, backward_reads, accepts, inputs, constants, takes, depends, parameters, buffers, tape, workspace, flops, in_place,
-      reshapes, input_gradient_on_input, fuses, adds, strided, skips_gradients, adds_gradients, sums_over_ranks, as_activation;
+      reshapes, input_gradient_on_input, fuses, adds, strided, skips_gradients, adds_gradients, packs_weight, sums_over_ranks,
+      as_activation;
 };
 template <class L>
 struct layer_and_names : L, names_of_layers {};
@@ -23661,6 +23792,9 @@ template <class L>
 concept right_adds_gradients = std::is_same_v<decltype(L::adds_gradients), const bool> || final_layer<L> ||
                                requires { &layer_and_names<L>::adds_gradients; };
 template <class L>
+concept right_packs_weight =
+    std::is_same_v<decltype(L::packs_weight), const bool> || final_layer<L> || requires { &layer_and_names<L>::packs_weight; };
+template <class L>
 concept right_sums_over_ranks = requires(const arguments& in) {
   { L::sums_over_ranks(in) } -> std::convertible_to<summed_numbers>;
 } || final_layer<L> || requires { &layer_and_names<L>::sums_over_ranks; };
@@ -23678,7 +23812,8 @@ concept right_layer =
     right_options<L> && right_outputs<L> && right_backward_reads<L> && right_accepts<L> && right_inputs<L> && right_takes<L> &&
     right_depends<L> && right_parameters<L> && right_buffers<L> && right_tape<L> && right_workspace<L> && right_flops<L> &&
     right_in_place<L> && right_reshapes<L> && right_input_gradient_on_input<L> && right_fuses<L> && right_adds<L> &&
-    right_strided<L> && right_skips_gradients<L> && right_adds_gradients<L> && right_sums_over_ranks<L> && right_as_activation<L>;
+    right_strided<L> && right_skips_gradients<L> && right_adds_gradients<L> && right_packs_weight<L> &&
+    right_sums_over_ranks<L> && right_as_activation<L>;
 
 } // namespace cairn::detail
 
@@ -23741,11 +23876,11 @@ struct layer_message {
       static_assert(is_right<Checked>, "layer: sums_over_ranks has another signature, expected static constexpr "
                                        "summed_numbers sums_over_ranks(const arguments& in); see checked_layer<type>");
     else
-      static_assert(
-          is_right<Checked>,
-          "layer: in_place, reshapes, input_gradient_on_input, fuses, adds, strided, skips_gradients and "
-          "adds_gradients are constants of type bool, as_activation one of type activation, expected static constexpr bool "
-          "in_place = true; see checked_layer<type>");
+      static_assert(is_right<Checked>,
+                    "layer: in_place, reshapes, input_gradient_on_input, fuses, adds, strided, skips_gradients, "
+                    "adds_gradients and packs_weight are constants of type bool, as_activation one of type activation, expected "
+                    "static constexpr bool "
+                    "in_place = true; see checked_layer<type>");
     return right_layer<L>;
   }
 };
@@ -25976,6 +26111,7 @@ struct Linear {
   static constexpr bool strided = true;
   static constexpr bool skips_gradients = true;
   static constexpr bool adds_gradients = true; // the gradient of the weight is made before that of the input
+  static constexpr bool packs_weight = true;
 
   static constexpr bool accepts(const arguments& in) { return in[0].is_real() && in[0].rank() > 0 && in[0].last() == In; }
   static constexpr tensor outputs(const arguments& in) { return in[0].with_last(Out); }
@@ -26005,7 +26141,8 @@ struct Linear {
     if (call.addend != nullptr) then.addend = {call.addend, rows, Out};
     const ops::matrix<const T> input{call.inputs[0], rows, In};
     const ops::matrix<const T> weight{call.parameters[0], Out, In};
-    matmul(queue, output, input, weight, ops::transpose::second, then); // (rows, Out) = (rows, In) x (Out, In)^T
+    if constexpr (detail::multiplies_by_packed<Queue, T>) matmul(queue, output, input, weight, call.packed, then);
+    else matmul(queue, output, input, weight, ops::transpose::second, then); // (rows, Out) = (rows, In) x (Out, In)^T
   }
 
   template <class T, detail::matmul_runs_on<T> Queue>
@@ -29846,7 +29983,7 @@ template <std::size_t In, std::size_t Out>
 struct linear_of_tokens {
   using linear = Linear<In, Out>;
   static constexpr reads backward_reads = linear::backward_reads;
-  static constexpr bool fuses = true, adds = true, strided = true, skips_gradients = true;
+  static constexpr bool fuses = true, adds = true, strided = true, skips_gradients = true, packs_weight = true;
 
   static constexpr bool accepts(const arguments& in) { return in[0].rank() == 2 && linear::accepts(in); }
   static constexpr tensor outputs(const arguments& in) { return linear::outputs(in); }
@@ -30523,6 +30660,7 @@ struct program {
     bool is_transparent = false;  // a block that computes what its chain computes: names leave it out
     bool names_parts = true;      // or its one chain and its stages have the block's name
     bool is_elementwise = false;  // see made_of.hpp
+    bool packs_weight = false;    // see layer.hpp
     void (*block_forward)(Queue&, const chains_type&, const frame<T>&, bool tape, bool output) = nullptr;
     void (*block_backward)(Queue&, const chains_type&, const frame<T>&) = nullptr;
 
@@ -30592,6 +30730,14 @@ struct program {
   std::size_t size() const { return stages.size(); }
   const element& at(std::size_t position) const { return elements[order[position]]; }
 };
+
+// The stage whose first parameter is the weight of the layer at stage i: another one for a layer that is Tied.
+template <class T, class Queue>
+std::size_t owner_of_weight(const program<T, Queue>& p, std::size_t i) {
+  for (const tie& t : p.ties)
+    if (t.user == i) return t.owner;
+  return i;
+}
 
 // One pair of functions for each layer, shared by all networks, policies and batches. Rejected: lambdas below, of which each
 // blueprint would have its own.
@@ -30688,6 +30834,7 @@ struct compiled<Blueprint, T, Queue, Trains, pack<Elements...>, std::index_seque
         e.backward_workspace = lie(E::workspace(in, pass::backward));
       }
       if constexpr (requires { E::as_activation; }) e.as = E::as_activation;
+      if constexpr (requires { E::packs_weight; }) e.packs_weight = E::packs_weight;
     }
     return e;
   }
@@ -30867,6 +31014,7 @@ struct frame : frozen_as_T<T> {
   std::byte* workspace = nullptr;
   std::byte* tape = nullptr; // of a chain inside a block
   const T* parameters = nullptr;
+  const T* packed = nullptr; // where the packed form of each weight lies that has one, as the parameters do; null: there is none
   sum* buffers = nullptr;
   const gradient_place<sum>* gradients = nullptr;
   std::size_t gradient_begin = 0; // where this chain's block begins in the flat order
@@ -30897,6 +31045,7 @@ struct frame : frozen_as_T<T> {
   // Moves on to a chain inside, whose parameters and buffers begin at these elements of this one.
   void enter(std::size_t parameter_begin, std::size_t state_begin) {
     parameters += parameter_begin;
+    if (packed != nullptr) packed += parameter_begin;
     buffers += state_begin;
     gradient_begin += parameter_begin;
     if constexpr (is_narrow<T>) this->frozen += state_begin, this->masters += parameter_begin;
@@ -31027,6 +31176,7 @@ private:
       call.parameters = parameters_of(i);
       call.masters = masters_of(i);
       call.tied = tied_parameter(tie_of(i));
+      if (frame_.packed != nullptr) call.packed = packed_weight_of(i);
       call.buffers = buffers_of(i);
       if (o.wants_tape) call.tape = {frame_.bytes(at.tape), e.tape.offsets.data()};
       call.workspace = {frame_.bytes(at.workspace), (o.wants_tape ? e.forward_workspace : e.evaluation_workspace).offsets.data()};
@@ -31137,6 +31287,11 @@ private:
   }
   const T* tied_parameter(const tie* t) const {
     return t == nullptr ? nullptr : frame_.parameters + program_.parameter_begin[t->owner];
+  }
+  ops::packed_weight<T> packed_weight_of(std::size_t i) const {
+    if (program_.is_frozen || !program_.at(i).packs_weight) return {};
+    const std::size_t begin = program_.parameter_begin[owner_of_weight(program_, i)];
+    return {frame_.parameters + begin, frame_.packed + begin};
   }
   tensors<sum> buffers_of(std::size_t i) const {
     const auto& e = program_.at(i);
@@ -43044,63 +43199,162 @@ std::vector<plan::stage_cost> measured_costs(const types::device_options& option
 
 } // namespace cairn::plan
 
+// cairn/train/packed_weights.hpp
+
+namespace cairn::detail {
+
+// Calls f(begin, matrix of the weight's extents without memory) for each weight that layers may read as packed, where `begin` is
+// its place among the parameters, in elements. A weight that several layers share is passed several times; the parameters of
+// frozen blocks, which lie elsewhere, are not passed.
+template <class T, class Queue, class F>
+void for_each_packed_weight(const program<T, Queue>& p, std::size_t begin, const F& f) {
+  if (p.is_frozen) return;
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    const auto& e = p.at(i);
+    if (e.packs_weight) {
+      const std::size_t owner = owner_of_weight(p, i);
+      const tensor& weight = p.at(owner).parameters[0];
+      const std::size_t rows = weight.extents[0];
+      f(begin + p.parameter_begin[owner], matrix<const T>{nullptr, rows, weight.size() / rows});
+    }
+    for (const auto& chain : e.chains)
+      for_each_packed_weight(*chain.code, begin + p.parameter_begin[i] + chain.parameter_begin, f);
+  }
+}
+
+// Memory for the weights of products in the order in which the kernels of this machine read them, each at the place that it has
+// among the parameters. For float and double on a cpu.
+template <class Plan, class T, class Device>
+class packed_weights {
+public:
+  static constexpr bool exist = std::same_as<Device, cpu> && std::floating_point<T>;
+
+  // Allocates the memory if the kernels of this machine read packed weights, and the network has some.
+  packed_weights(Device& device, const program<T, typename Device::queue>& code) : code_(code) {
+    if constexpr (exist) {
+      bool are_read = false;
+      if (reads_packed_weights(widest_instruction_set()))
+        for_each_packed_weight(code, 0, [&are_read](std::size_t, const auto&) { are_read = true; });
+      if (are_read) memory_ = device.allocate(Plan::parameter_block * sizeof(T));
+    }
+  }
+
+  std::size_t bytes() const { return memory_.size(); }
+  void make(const T* parameters) {
+    if constexpr (exist)
+      for_each_packed_weight(code_, 0, [&](std::size_t begin, matrix<const T> weight) {
+        weight.data = parameters + begin;
+        pack_weight(widest_instruction_set(), at(begin), weight);
+      });
+  }
+  const T* data() const { return at(0); }
+
+private:
+  T* at(std::size_t begin) const { return reinterpret_cast<T*>(memory_.data()) + begin; }
+
+  const program<T, typename Device::queue>& code_;
+  typename Device::memory memory_{};
+};
+
+} // namespace cairn::detail
+
 // cairn/train/shared_weights.hpp
 
 namespace cairn::detail {
 
-// The working copy of a model's weights, where layers read another type than the master copy has. All evaluations share one,
-// made by the first evaluation after the weights have changed. For float and double there is none.
+// Something that is made of a model's weights, by the first evaluation after these have changed, for all evaluations.
+class made_of_weights {
+public:
+  void changed() { is_made_.store(false, std::memory_order_relaxed); }
+  // Calls make() if that was not done since the last change. Other threads wait meanwhile.
+  template <class F>
+  void ensure(const F& make) const {
+    if (is_made_.load(std::memory_order_acquire)) return;
+    const std::lock_guard lock(mutex_);
+    if (is_made_.load(std::memory_order_relaxed)) return;
+    make();
+    is_made_.store(true, std::memory_order_release);
+  }
+
+private:
+  mutable std::atomic<bool> is_made_{false};
+  mutable std::mutex mutex_;
+};
+
+// A model's weights as its evaluations read them. For float and double these are the weights themselves and, if the model packs
+// them, the packed weights of products. All evaluations share these, made by the first evaluation after the weights have changed.
 //
-// Once the program has had a span, by which it can write to the parameters at any later time, every evaluation makes a working
-// copy of its own: such writes cannot be noticed.
+// Once the program has had a span, by which it can write to the parameters at any later time, the packed ones are not read any
+// more: such writes cannot be noticed.
 template <class Plan, class T, class Device, bool Narrow = is_narrow<T>>
 class prepared_weights {
 public:
-  explicit prepared_weights(Device&) {}
+  template <class Code>
+  prepared_weights(Device& device, const Code& code, bool packs) {
+    if (packs) packed_.emplace(device, code);
+  }
 
-  void changed() {}
-  void opened() {}
+  void changed() { made_.changed(); }
+  void opened() { is_open_ = true; }
   // The context's own copy.
   struct own_copy {};
-  void lend(Device&, own_copy&, frame<T>& f, const T* parameters, const T*) const { f.parameters = parameters; }
+  void prepare(Device&, const T* parameters, const T*) const {
+    if (is_used()) made_.ensure([&] { packed_->make(parameters); });
+  }
+  void lend(Device& device, own_copy&, frame<T>& f, const T* parameters, const T* buffers) const {
+    f.parameters = parameters;
+    if (!is_used() || f.rows > most_rows_by_packed) return;
+    prepare(device, parameters, buffers);
+    f.packed = packed_->data();
+  }
+  std::size_t bytes() const { return packed_ ? packed_->bytes() : 0; }
+
+private:
+  bool is_used() const { return !is_open_ && bytes() > 0; }
+
+  bool is_open_ = false;
+  mutable std::optional<packed_weights<Plan, T, Device>> packed_;
+  made_of_weights made_;
 };
 
+// Where layers read another type than the master copy has: the working copy of the weights, which all evaluations share. After the
+// program has had a span every evaluation makes a working copy of its own.
 template <class Plan, class T, class Device>
 class prepared_weights<Plan, T, Device, true> {
   using sum = accumulated<T>;
   using copy_type = working_weights<Plan, T, Device>;
 
 public:
-  explicit prepared_weights(Device& device) : shared_(device) {}
+  template <class Code>
+  prepared_weights(Device& device, const Code&, bool) : shared_(device) {}
 
-  void changed() { is_made_.store(false, std::memory_order_relaxed); }
+  void changed() { made_.changed(); }
   void opened() { is_open_ = true; }
 
   using own_copy = std::unique_ptr<copy_type>;
+  void prepare(Device& device, const sum* parameters, const sum* buffers) const {
+    if (is_open_) return;
+    made_.ensure([&] {
+      shared_.make(device.compute(), parameters, buffers);
+      finish_on_host(device.compute()); // other queues read it
+    });
+  }
   void lend(Device& device, own_copy& own, frame<T>& f, const sum* parameters, const sum* buffers) const {
     if (is_open_) {
       if (own == nullptr) own = std::make_unique<copy_type>(device);
       own->make(device.compute(), parameters, buffers);
       own->lend(f, parameters);
     } else {
-      if (!is_made_.load(std::memory_order_acquire)) make(device, parameters, buffers);
+      prepare(device, parameters, buffers);
       shared_.lend(f, parameters);
     }
   }
+  std::size_t bytes() const { return copy_type::bytes; }
 
 private:
-  void make(Device& device, const sum* parameters, const sum* buffers) const {
-    const std::lock_guard lock(mutex_);
-    if (is_made_.load(std::memory_order_relaxed)) return;
-    shared_.make(device.compute(), parameters, buffers);
-    finish_on_host(device.compute()); // other queues read it
-    is_made_.store(true, std::memory_order_release);
-  }
-
   bool is_open_ = false;
-  mutable std::atomic<bool> is_made_{false};
-  mutable std::mutex mutex_;
   mutable copy_type shared_;
+  made_of_weights made_;
 };
 
 // Weights that several threads evaluate at the same time. They are not written meanwhile, and each evaluation writes to a
@@ -43118,8 +43372,9 @@ public:
     typename prepared_weights<Plan, T, Device>::own_copy own_weights{};
   };
 
-  shared_weights(held_device<Device> device, seed s, int ordinal)
-      : learnt(std::move(device), s), ordinal_(ordinal), prepared_(this->device()),
+  // `packs`: the weights of products are kept packed as well.
+  shared_weights(held_device<Device> device, seed s, int ordinal, bool packs)
+      : learnt(std::move(device), s), ordinal_(ordinal), prepared_(this->device(), this->code(), packs),
         contexts_(std::make_unique<context>(held_device<Device>(this->device())), this->threads() > 1 && !learnt::takes_turns) {}
 
   template <step_inputs Inputs>
@@ -43144,6 +43399,14 @@ public:
     own.wait()(own.compute().record());
     return made;
   }
+
+  // Makes what evaluations read besides the weights, unless it is there.
+  void prepare() const {
+    [[maybe_unused]] const auto turn = this->turn();
+    prepared_.prepare(this->device(), this->parameters().data(), this->buffers().data());
+  }
+  // The bytes of that.
+  std::size_t prepared_bytes() const { return prepared_.bytes(); }
 
   // Makes a context with a queue of `threads` threads, or on the model's device where callers take turns.
   std::unique_ptr<context> make_context(std::size_t threads) const {
@@ -43348,9 +43611,10 @@ namespace cairn::types {
 // Options of a model, by name: model<Net, batch<64>> net{{.seed = 7, .threads = 2}}. A model does not know about ranks: if
 // each of several ranks has a model, it is better to set the number of threads.
 struct model_options {
-  std::uint64_t seed = 0;  // of the initial parameters
-  std::size_t threads = 0; // of an evaluation that runs alone, on a device that has a choice [one for each core]
-  int ordinal = 0;         // which device, where the machine has several
+  std::uint64_t seed = 0;    // of the initial parameters
+  std::size_t threads = 0;   // of an evaluation that runs alone, on a device that has a choice [one for each core]
+  int ordinal = 0;           // which device, where the machine has several
+  bool packs_weights = true; // for quick answers to few samples, in as many bytes again as the parameters have
 };
 
 } // namespace cairn::types
@@ -43383,6 +43647,10 @@ namespace cairn {
 // Everything that is not const, such as copy_parameters(), load_weights() and writes to parameters(), needs the model for
 // itself: hold a std::shared_mutex where others evaluate meanwhile.
 //
+// With float or double on a cpu, a model keeps the weights of its products packed as well, in the order in which the kernels of the
+// machine read them. They are packed by the first evaluation of few samples after the weights have changed. A program that has asked
+// for a span that it can write to may write at any time: from then on the weights are read as they are, which is slower.
+//
 // On a device other than a cpu, concurrent calls take turns: its queue is for one thread, and the device does not say whether
 // a second queue could access the same memory.
 template <class Net, class Batch, class T = float, class Device = cpu>
@@ -43406,7 +43674,7 @@ public:
 
 private:
   model(detail::held_device<Device> device, const types::model_options& given)
-      : weights_(std::move(device), seed{given.seed}, given.ordinal) {}
+      : weights_(std::move(device), seed{given.seed}, given.ordinal, given.packs_weights) {}
 
   weights_type weights_;
 };
@@ -43679,7 +43947,7 @@ namespace cairn {
 
 // Evaluates a model on one thread. The weights are the model's. The arena, the queue and its threads are the session's, made
 // by the constructor. No call allocates or takes a lock, and only the weights are shared with other threads: the lowest
-// latency, and the steadiest.
+// latency, and the steadiest. (The first call after the weights have changed packs them, with the lock that this needs.)
 //
 //   const model<Net, batch<1>> net;                         // shared by all threads
 //   session own{net};                                       // in each of them
@@ -43697,6 +43965,7 @@ public:
 
   explicit session(const Model& net, const types::session_options& given = {})
       : weights_(&net.inside()), context_(weights_->make_context(detail::threads_for(given.threads, 1))) {
+    weights_->prepare();
     if constexpr (Model::is_apart)
       here_ = std::make_unique_for_overwrite<number[]>(Model::plan::batch * Model::output_shape.size());
   }

@@ -64,11 +64,11 @@ struct layer_message {
       static_assert(is_right<Checked>, "layer: sums_over_ranks has another signature, expected static constexpr "
                                        "summed_numbers sums_over_ranks(const arguments& in); see checked_layer<type>");
     else
-      static_assert(
-          is_right<Checked>,
-          "layer: in_place, reshapes, input_gradient_on_input, fuses, adds, strided, skips_gradients and "
-          "adds_gradients are constants of type bool, as_activation one of type activation, expected static constexpr bool "
-          "in_place = true; see checked_layer<type>");
+      static_assert(is_right<Checked>,
+                    "layer: in_place, reshapes, input_gradient_on_input, fuses, adds, strided, skips_gradients, "
+                    "adds_gradients and packs_weight are constants of type bool, as_activation one of type activation, expected "
+                    "static constexpr bool "
+                    "in_place = true; see checked_layer<type>");
     return right_layer<L>;
   }
 };

@@ -12,6 +12,7 @@
 #include <cairn/layer/layer_sums.hpp>
 #include <cairn/layer/loss_in_strips.hpp>
 #include <cairn/ops/activation.hpp>
+#include <cairn/ops/matmul/packed_weight.hpp>
 
 namespace cairn::detail {
 
@@ -59,6 +60,7 @@ struct forward_call {
   ops::activation then = ops::activation::none; // to be applied to the result; set only for a layer that `fuses`
   const T* addend = nullptr;                    // like outputs[0], to be added to it; set only for a layer that `adds`
   const T* tied = nullptr;                      // the first parameter of its owner; set only for a layer that is Tied
+  ops::packed_weight<T> packed{};               // of the first parameter; set only for a layer that packs_weight
   // Elements from one row of the last extent of outputs[0] to the next; set only for a layer that is `strided`. 0: rows
   // without a gap.
   std::size_t output_stride = 0;
@@ -140,6 +142,8 @@ struct backward_call {
 //   adds_gradients      with call.added_sums, it adds to call.gradients in place of overwriting them; there it finds memory as
 //                       large as the innermost extent of its output. Input gradients may lie on inputs [false]
 //   strided             it obeys call.output_stride [false]
+//   packs_weight        its first parameter, of rank 2 or more, is the weight of products, which it can read from call.packed, where
+//                       that is set and replaces() the weight [false]
 //   options_are_right   whether its template arguments are valid. If not, its right<L>() has a static_assert that fails with a
 //                       sentence, which is then the only error of a network [true]
 //   as_activation       the activation that a layer before it can fuse [activation::none]

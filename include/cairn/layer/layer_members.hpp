@@ -15,7 +15,8 @@ namespace cairn::detail {
 // is known whether the layer has it, in whatever form.
 struct names_of_layers {
   int outputs, backward_reads, accepts, inputs, constants, takes, depends, parameters, buffers, tape, workspace, flops, in_place,
-      reshapes, input_gradient_on_input, fuses, adds, strided, skips_gradients, adds_gradients, sums_over_ranks, as_activation;
+      reshapes, input_gradient_on_input, fuses, adds, strided, skips_gradients, adds_gradients, packs_weight, sums_over_ranks,
+      as_activation;
 };
 template <class L>
 struct layer_and_names : L, names_of_layers {};
@@ -89,6 +90,9 @@ template <class L>
 concept right_adds_gradients = std::is_same_v<decltype(L::adds_gradients), const bool> || final_layer<L> ||
                                requires { &layer_and_names<L>::adds_gradients; };
 template <class L>
+concept right_packs_weight =
+    std::is_same_v<decltype(L::packs_weight), const bool> || final_layer<L> || requires { &layer_and_names<L>::packs_weight; };
+template <class L>
 concept right_sums_over_ranks = requires(const arguments& in) {
   { L::sums_over_ranks(in) } -> std::convertible_to<summed_numbers>;
 } || final_layer<L> || requires { &layer_and_names<L>::sums_over_ranks; };
@@ -106,6 +110,7 @@ concept right_layer =
     right_options<L> && right_outputs<L> && right_backward_reads<L> && right_accepts<L> && right_inputs<L> && right_takes<L> &&
     right_depends<L> && right_parameters<L> && right_buffers<L> && right_tape<L> && right_workspace<L> && right_flops<L> &&
     right_in_place<L> && right_reshapes<L> && right_input_gradient_on_input<L> && right_fuses<L> && right_adds<L> &&
-    right_strided<L> && right_skips_gradients<L> && right_adds_gradients<L> && right_sums_over_ranks<L> && right_as_activation<L>;
+    right_strided<L> && right_skips_gradients<L> && right_adds_gradients<L> && right_packs_weight<L> &&
+    right_sums_over_ranks<L> && right_as_activation<L>;
 
 } // namespace cairn::detail

@@ -31,6 +31,7 @@ struct Linear {
   static constexpr bool strided = true;
   static constexpr bool skips_gradients = true;
   static constexpr bool adds_gradients = true; // the gradient of the weight is made before that of the input
+  static constexpr bool packs_weight = true;
 
   static constexpr bool accepts(const arguments& in) { return in[0].is_real() && in[0].rank() > 0 && in[0].last() == In; }
   static constexpr tensor outputs(const arguments& in) { return in[0].with_last(Out); }
@@ -60,7 +61,8 @@ struct Linear {
     if (call.addend != nullptr) then.addend = {call.addend, rows, Out};
     const ops::matrix<const T> input{call.inputs[0], rows, In};
     const ops::matrix<const T> weight{call.parameters[0], Out, In};
-    matmul(queue, output, input, weight, ops::transpose::second, then); // (rows, Out) = (rows, In) x (Out, In)^T
+    if constexpr (detail::multiplies_by_packed<Queue, T>) matmul(queue, output, input, weight, call.packed, then);
+    else matmul(queue, output, input, weight, ops::transpose::second, then); // (rows, Out) = (rows, In) x (Out, In)^T
   }
 
   template <class T, detail::matmul_runs_on<T> Queue>

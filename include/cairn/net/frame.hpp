@@ -79,6 +79,7 @@ struct frame : frozen_as_T<T> {
   std::byte* workspace = nullptr;
   std::byte* tape = nullptr; // of a chain inside a block
   const T* parameters = nullptr;
+  const T* packed = nullptr; // where the packed form of each weight lies that has one, as the parameters do; null: there is none
   sum* buffers = nullptr;
   const gradient_place<sum>* gradients = nullptr;
   std::size_t gradient_begin = 0; // where this chain's block begins in the flat order
@@ -109,6 +110,7 @@ struct frame : frozen_as_T<T> {
   // Moves on to a chain inside, whose parameters and buffers begin at these elements of this one.
   void enter(std::size_t parameter_begin, std::size_t state_begin) {
     parameters += parameter_begin;
+    if (packed != nullptr) packed += parameter_begin;
     buffers += state_begin;
     gradient_begin += parameter_begin;
     if constexpr (is_narrow<T>) this->frozen += state_begin, this->masters += parameter_begin;

@@ -70,6 +70,7 @@ struct program {
     bool is_transparent = false;  // a block that computes what its chain computes: names leave it out
     bool names_parts = true;      // or its one chain and its stages have the block's name
     bool is_elementwise = false;  // see made_of.hpp
+    bool packs_weight = false;    // see layer.hpp
     void (*block_forward)(Queue&, const chains_type&, const frame<T>&, bool tape, bool output) = nullptr;
     void (*block_backward)(Queue&, const chains_type&, const frame<T>&) = nullptr;
 
@@ -139,6 +140,14 @@ struct program {
   std::size_t size() const { return stages.size(); }
   const element& at(std::size_t position) const { return elements[order[position]]; }
 };
+
+// The stage whose first parameter is the weight of the layer at stage i: another one for a layer that is Tied.
+template <class T, class Queue>
+std::size_t owner_of_weight(const program<T, Queue>& p, std::size_t i) {
+  for (const tie& t : p.ties)
+    if (t.user == i) return t.owner;
+  return i;
+}
 
 // One pair of functions for each layer, shared by all networks, policies and batches. Rejected: lambdas below, of which each
 // blueprint would have its own.
@@ -235,6 +244,7 @@ struct compiled<Blueprint, T, Queue, Trains, pack<Elements...>, std::index_seque
         e.backward_workspace = lie(E::workspace(in, pass::backward));
       }
       if constexpr (requires { E::as_activation; }) e.as = E::as_activation;
+      if constexpr (requires { E::packs_weight; }) e.packs_weight = E::packs_weight;
     }
     return e;
   }

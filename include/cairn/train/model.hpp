@@ -24,9 +24,10 @@ namespace cairn::types {
 // Options of a model, by name: model<Net, batch<64>> net{{.seed = 7, .threads = 2}}. A model does not know about ranks: if
 // each of several ranks has a model, it is better to set the number of threads.
 struct model_options {
-  std::uint64_t seed = 0;  // of the initial parameters
-  std::size_t threads = 0; // of an evaluation that runs alone, on a device that has a choice [one for each core]
-  int ordinal = 0;         // which device, where the machine has several
+  std::uint64_t seed = 0;    // of the initial parameters
+  std::size_t threads = 0;   // of an evaluation that runs alone, on a device that has a choice [one for each core]
+  int ordinal = 0;           // which device, where the machine has several
+  bool packs_weights = true; // for quick answers to few samples, in as many bytes again as the parameters have
 };
 
 } // namespace cairn::types
@@ -59,6 +60,10 @@ namespace cairn {
 // Everything that is not const, such as copy_parameters(), load_weights() and writes to parameters(), needs the model for
 // itself: hold a std::shared_mutex where others evaluate meanwhile.
 //
+// With float or double on a cpu, a model keeps the weights of its products packed as well, in the order in which the kernels of the
+// machine read them. They are packed by the first evaluation of few samples after the weights have changed. A program that has asked
+// for a span that it can write to may write at any time: from then on the weights are read as they are, which is slower.
+//
 // On a device other than a cpu, concurrent calls take turns: its queue is for one thread, and the device does not say whether
 // a second queue could access the same memory.
 template <class Net, class Batch, class T = float, class Device = cpu>
@@ -82,7 +87,7 @@ public:
 
 private:
   model(detail::held_device<Device> device, const types::model_options& given)
-      : weights_(std::move(device), seed{given.seed}, given.ordinal) {}
+      : weights_(std::move(device), seed{given.seed}, given.ordinal, given.packs_weights) {}
 
   weights_type weights_;
 };

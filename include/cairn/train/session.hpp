@@ -37,7 +37,7 @@ namespace cairn {
 
 // Evaluates a model on one thread. The weights are the model's. The arena, the queue and its threads are the session's, made
 // by the constructor. No call allocates or takes a lock, and only the weights are shared with other threads: the lowest
-// latency, and the steadiest.
+// latency, and the steadiest. (The first call after the weights have changed packs them, with the lock that this needs.)
 //
 //   const model<Net, batch<1>> net;                         // shared by all threads
 //   session own{net};                                       // in each of them
@@ -55,6 +55,7 @@ public:
 
   explicit session(const Model& net, const types::session_options& given = {})
       : weights_(&net.inside()), context_(weights_->make_context(detail::threads_for(given.threads, 1))) {
+    weights_->prepare();
     if constexpr (Model::is_apart)
       here_ = std::make_unique_for_overwrite<number[]>(Model::plan::batch * Model::output_shape.size());
   }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -17,64 +18,105 @@
 #include <cairn/net/frame.hpp>
 #include <cairn/train/context_pool.hpp>
 #include <cairn/train/execution_context.hpp>
+#include <cairn/train/packed_weights.hpp>
 #include <cairn/train/replica.hpp>
 #include <cairn/train/working_copy.hpp>
 
 namespace cairn::detail {
 
-// The working copy of a model's weights, where layers read another type than the master copy has. All evaluations share one,
-// made by the first evaluation after the weights have changed. For float and double there is none.
+// Something that is made of a model's weights, by the first evaluation after these have changed, for all evaluations.
+class made_of_weights {
+public:
+  void changed() { is_made_.store(false, std::memory_order_relaxed); }
+  // Calls make() if that was not done since the last change. Other threads wait meanwhile.
+  template <class F>
+  void ensure(const F& make) const {
+    if (is_made_.load(std::memory_order_acquire)) return;
+    const std::lock_guard lock(mutex_);
+    if (is_made_.load(std::memory_order_relaxed)) return;
+    make();
+    is_made_.store(true, std::memory_order_release);
+  }
+
+private:
+  mutable std::atomic<bool> is_made_{false};
+  mutable std::mutex mutex_;
+};
+
+// A model's weights as its evaluations read them. For float and double these are the weights themselves and, if the model packs
+// them, the packed weights of products. All evaluations share these, made by the first evaluation after the weights have changed.
 //
-// Once the program has had a span, by which it can write to the parameters at any later time, every evaluation makes a working
-// copy of its own: such writes cannot be noticed.
+// Once the program has had a span, by which it can write to the parameters at any later time, the packed ones are not read any
+// more: such writes cannot be noticed.
 template <class Plan, class T, class Device, bool Narrow = is_narrow<T>>
 class prepared_weights {
 public:
-  explicit prepared_weights(Device&) {}
+  template <class Code>
+  prepared_weights(Device& device, const Code& code, bool packs) {
+    if (packs) packed_.emplace(device, code);
+  }
 
-  void changed() {}
-  void opened() {}
+  void changed() { made_.changed(); }
+  void opened() { is_open_ = true; }
   // The context's own copy.
   struct own_copy {};
-  void lend(Device&, own_copy&, frame<T>& f, const T* parameters, const T*) const { f.parameters = parameters; }
+  void prepare(Device&, const T* parameters, const T*) const {
+    if (is_used()) made_.ensure([&] { packed_->make(parameters); });
+  }
+  void lend(Device& device, own_copy&, frame<T>& f, const T* parameters, const T* buffers) const {
+    f.parameters = parameters;
+    if (!is_used() || f.rows > most_rows_by_packed) return;
+    prepare(device, parameters, buffers);
+    f.packed = packed_->data();
+  }
+  std::size_t bytes() const { return packed_ ? packed_->bytes() : 0; }
+
+private:
+  bool is_used() const { return !is_open_ && bytes() > 0; }
+
+  bool is_open_ = false;
+  mutable std::optional<packed_weights<Plan, T, Device>> packed_;
+  made_of_weights made_;
 };
 
+// Where layers read another type than the master copy has: the working copy of the weights, which all evaluations share. After the
+// program has had a span every evaluation makes a working copy of its own.
 template <class Plan, class T, class Device>
 class prepared_weights<Plan, T, Device, true> {
   using sum = accumulated<T>;
   using copy_type = working_weights<Plan, T, Device>;
 
 public:
-  explicit prepared_weights(Device& device) : shared_(device) {}
+  template <class Code>
+  prepared_weights(Device& device, const Code&, bool) : shared_(device) {}
 
-  void changed() { is_made_.store(false, std::memory_order_relaxed); }
+  void changed() { made_.changed(); }
   void opened() { is_open_ = true; }
 
   using own_copy = std::unique_ptr<copy_type>;
+  void prepare(Device& device, const sum* parameters, const sum* buffers) const {
+    if (is_open_) return;
+    made_.ensure([&] {
+      shared_.make(device.compute(), parameters, buffers);
+      finish_on_host(device.compute()); // other queues read it
+    });
+  }
   void lend(Device& device, own_copy& own, frame<T>& f, const sum* parameters, const sum* buffers) const {
     if (is_open_) {
       if (own == nullptr) own = std::make_unique<copy_type>(device);
       own->make(device.compute(), parameters, buffers);
       own->lend(f, parameters);
     } else {
-      if (!is_made_.load(std::memory_order_acquire)) make(device, parameters, buffers);
+      prepare(device, parameters, buffers);
       shared_.lend(f, parameters);
     }
   }
+  std::size_t bytes() const { return copy_type::bytes; }
 
 private:
-  void make(Device& device, const sum* parameters, const sum* buffers) const {
-    const std::lock_guard lock(mutex_);
-    if (is_made_.load(std::memory_order_relaxed)) return;
-    shared_.make(device.compute(), parameters, buffers);
-    finish_on_host(device.compute()); // other queues read it
-    is_made_.store(true, std::memory_order_release);
-  }
-
   bool is_open_ = false;
-  mutable std::atomic<bool> is_made_{false};
-  mutable std::mutex mutex_;
   mutable copy_type shared_;
+  made_of_weights made_;
 };
 
 // Weights that several threads evaluate at the same time. They are not written meanwhile, and each evaluation writes to a
@@ -92,8 +134,9 @@ public:
     typename prepared_weights<Plan, T, Device>::own_copy own_weights{};
   };
 
-  shared_weights(held_device<Device> device, seed s, int ordinal)
-      : learnt(std::move(device), s), ordinal_(ordinal), prepared_(this->device()),
+  // `packs`: the weights of products are kept packed as well.
+  shared_weights(held_device<Device> device, seed s, int ordinal, bool packs)
+      : learnt(std::move(device), s), ordinal_(ordinal), prepared_(this->device(), this->code(), packs),
         contexts_(std::make_unique<context>(held_device<Device>(this->device())), this->threads() > 1 && !learnt::takes_turns) {}
 
   template <step_inputs Inputs>
@@ -118,6 +161,14 @@ public:
     own.wait()(own.compute().record());
     return made;
   }
+
+  // Makes what evaluations read besides the weights, unless it is there.
+  void prepare() const {
+    [[maybe_unused]] const auto turn = this->turn();
+    prepared_.prepare(this->device(), this->parameters().data(), this->buffers().data());
+  }
+  // The bytes of that.
+  std::size_t prepared_bytes() const { return prepared_.bytes(); }
 
   // Makes a context with a queue of `threads` threads, or on the model's device where callers take turns.
   std::unique_ptr<context> make_context(std::size_t threads) const {

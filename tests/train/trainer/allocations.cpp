@@ -193,7 +193,7 @@ TEST_CASE("trainer: a step on several arrays allocates nothing") {
   CHECK(allocations == before);
 }
 
-TEST_CASE("model: it allocates parameters, buffers and the memory of an evaluation, and an evaluation nothing") {
+TEST_CASE("model: it allocates parameters, buffers, packed weights and the memory of an evaluation, and an evaluation nothing") {
   using large =
       Sequential<Linear<testing::features, 300>, testing::Witness, ReLU, Linear<300, 300>, ReLU, Linear<300, testing::classes>>;
   using alone = model<checkpoint<sqrt_n, large>, batch<64>>;
@@ -202,8 +202,10 @@ TEST_CASE("model: it allocates parameters, buffers and the memory of an evaluati
   const std::size_t before = allocated_bytes;
   alone net{{.threads = 1}};
   const std::size_t taken = allocated_bytes - before;
-  CHECK(taken >= learnt + alone::plan::evaluated::arena);
-  CHECK(taken < learnt + alone::plan::evaluated::arena + cpu::queue::scratch_bytes + 1024);
+  const std::size_t packed = net.inside().prepared_bytes();
+  CHECK(packed == (detail::reads_packed_weights(detail::widest_instruction_set()) ? learnt : 0));
+  CHECK(taken >= learnt + packed + alone::plan::evaluated::arena);
+  CHECK(taken < learnt + packed + alone::plan::evaluated::arena + cpu::queue::scratch_bytes + 1024);
   const samples s(64, 1);
   std::array<float, 64 * testing::classes> outputs{};
   const std::size_t first = allocations;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -17,6 +18,8 @@
 #include <cairn/ops/matmul/avx512.hpp>
 #include <cairn/ops/matmul/matmul.hpp>
 #include <cairn/ops/matmul/multiply.hpp>
+#include <cairn/ops/matmul/multiply_by_packed.hpp>
+#include <cairn/ops/matmul/packed_weight.hpp>
 #include <cairn/ops/matmul/plain.hpp>
 #include <cairn/ops/matmul/product.hpp>
 #if CAIRN_WITH_BLAS
@@ -87,6 +90,19 @@ void matmul(cpu::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T>
     return detail::multiply_with_blas(queue, whole);
 #endif
   detail::multiply_on(queue, isa, whole);
+}
+
+// c = epilogue(a x weight^T), with the same bits, for a weight that its owner has packed for products of few rows.
+template <std::floating_point T>
+void matmul(cpu::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T>> a, std::type_identity_t<matrix<const T>> weight,
+            packed_weight<T> packed, const std::type_identity_t<epilogue<T>>& then = {}) {
+  const detail::instruction_set isa = detail::widest_instruction_set();
+  if (!packed.replaces(weight.data) || c.rows > detail::most_rows_by_packed || then.row_sums != nullptr ||
+      !detail::reads_packed_weights(isa))
+    return matmul(queue, c, a, weight, transpose::second, then);
+  const detail::product<T> whole(c, a, weight, transpose::second, then);
+  const bool alone = 2 * whole.size.m * whole.size.n * whole.size.k < detail::operations_worth_threads;
+  detail::multiply_by_packed(queue, isa, whole, packed.data, alone ? 1 : queue.threads());
 }
 
 // The scratch memory that matmul_in_part needs.

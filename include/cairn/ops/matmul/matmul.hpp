@@ -8,6 +8,7 @@
 #include <cairn/core/rooms.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/ops/activation.hpp>
+#include <cairn/ops/matmul/packed_weight.hpp>
 #include <cairn/ops/queue_without_this_op.hpp>
 
 namespace cairn::ops {
@@ -71,5 +72,10 @@ concept matmul_runs_on =
       matmul(queue, y, x, x, transpose::second, then);
       matmul(queue, sum, x, x, transpose::first, then);
     };
+
+// Whether its products can read packed weights too.
+template <class Queue, class T>
+concept multiplies_by_packed = requires(Queue& queue, matrix<T> y, matrix<const T> x, packed_weight<T> packed,
+                                        const epilogue<T>& then) { matmul(queue, y, x, x, packed, then); };
 
 } // namespace cairn::detail

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+// under the thread sanitizer
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <cairn/layer/embedding.hpp>
+#include <cairn/layer/flatten.hpp>
+#include <cairn/layer/inputs.hpp>
+#include <cairn/layer/tied.hpp>
+#include <cairn/net/frozen.hpp>
+#include <cairn/net/multihead_attention.hpp>
+#include <cairn/train/model.hpp>
+#include <cairn/train/packed_weights.hpp>
+#include <cairn/train/session.hpp>
+
+#include "at_once.hpp"
+#include "training.hpp"
+
+namespace packed_weights_tests {
+
+using namespace cairn;
+using testing::copy_of;
+using testing::features, testing::classes;
+using testing::samples;
+
+namespace {
+
+const bool are_read = detail::reads_packed_weights(detail::widest_instruction_set());
+
+// Says of the last call whether it had a packed weight, and computes what Linear computes.
+template <std::size_t In, std::size_t Out>
+struct Watched : Linear<In, Out> {
+  static inline std::atomic<bool> had{false};
+
+  static void forward(auto& queue, const auto& call) {
+    had = call.packed.replaces(call.parameters[0]);
+    Linear<In, Out>::forward(queue, call);
+  }
+};
+// A user's own layer: a Linear whose weight is twice the parameter.
+struct Doubled : Linear<features, classes, false> {
+  template <class Call>
+  static void forward(auto& queue, const Call& call) {
+    std::vector<float> twice(call.parameters[0], call.parameters[0] + features * classes);
+    for (float& w : twice) w *= 2;
+    const std::array<std::size_t, 1> offsets{0};
+    Call own = call;
+    own.parameters = {reinterpret_cast<const std::byte*>(twice.data()), offsets.data()};
+    Linear<features, classes, false>::forward(queue, own);
+  }
+};
+
+// The outputs of a model that packs its weights, and of one that does not, for several numbers of rows.
+template <class Net, class T = float, class Inputs>
+std::size_t differences(const Inputs& inputs, std::size_t size) {
+  const model<Net, batch<70>, T> packs{{.seed = 3, .threads = 1}};
+  const model<Net, batch<70>, T> does_not{{.seed = 3, .threads = 1, .packs_weights = false}};
+  CHECK(does_not.inside().prepared_bytes() == 0);
+  session own{packs};
+  std::size_t different = 0;
+  for (const std::size_t rows : {1U, 2U, 8U, 64U, 65U, 70U}) {
+    const auto some = std::span(inputs).first(rows * size);
+    const auto expected = copy_of(does_not.evaluate(some));
+    different += copy_of(packs.evaluate(some)) != expected;
+    different += copy_of(own.evaluate(some)) != expected;
+  }
+  return different;
+}
+
+using Words = Sequential<Inputs<integers<6>>, Embedding<40, 16>, MultiheadAttention<16, 2, attention::causal>,
+                         Residual<LayerNorm<16>, Linear<16, 64>, ReLU, Linear<64, 16>>, Tied<Linear<16, 40>, Embedding<40, 16>>>;
+
+} // namespace
+
+TEST_CASE("packed_weights: a model that packs gives the bits of one that does not") {
+  const samples<> s(70, 1);
+  CHECK(differences<testing::Net>(s.x, features) == 0);
+  CHECK(differences<Sequential<Linear<features, 1>>>(s.x, features) == 0);
+  CHECK(differences<Sequential<frozen<Linear<features, 8>>, Linear<8, classes>>>(s.x, features) == 0);
+  CHECK(differences<Sequential<Linear<features, 1100>, ReLU, Linear<1100, classes>>>(s.x, features) == 0);
+  const samples<double> doubles(70, 1);
+  CHECK(differences<testing::Net, double>(doubles.x, features) == 0);
+  std::vector<std::int32_t> words(70 * 6);
+  for (std::size_t i = 0; i < words.size(); ++i) words[i] = static_cast<std::int32_t>(7 * i % 40);
+  CHECK(differences<Words>(words, 6) == 0);
+}
+
+TEST_CASE("packed_weights: those of products, where they lie among the parameters, and a tied one at its owner's place") {
+  using Plan = blueprint_of<Words, 2>;
+  std::vector<std::pair<std::size_t, std::size_t>> found; // rows and columns
+  std::vector<std::size_t> places;
+  detail::for_each_packed_weight(detail::evaluation_of<Plan, float, cpu::queue>, 0,
+                                 [&](std::size_t begin, const detail::matrix<const float>& weight) {
+                                   found.emplace_back(weight.rows, weight.columns);
+                                   places.push_back(begin);
+                                 });
+  CHECK(found == std::vector<std::pair<std::size_t, std::size_t>>{{48, 16}, {16, 16}, {64, 16}, {16, 64}, {40, 16}});
+  const model<Words, batch<2>> net;
+  std::vector<std::pair<std::string, std::size_t>> named;
+  const float* const first = net.parameters().data();
+  net.for_each([&](const auto& q) { named.emplace_back(q.name, static_cast<std::size_t>(q.numbers.data() - first)); });
+  const auto place = [&](const std::string& name) {
+    for (const auto& [own, at] : named)
+      if (own == name) return at;
+    return std::size_t{0} - 1;
+  };
+  CHECK(places[0] == place("1.in_proj_weight"));
+  CHECK(places[4] == place("0.weight"));
+}
+
+TEST_CASE("packed_weights: they are read for few rows, and are those of the weights that the model has now") {
+  using Net = Sequential<Watched<features, classes>>;
+  const samples<> s(70, 1);
+  model<Net, batch<70>> net{{.seed = 3}}, other{{.seed = 4}};
+  const model<Net, batch<70>> unpacked{{.seed = 3, .packs_weights = false}};
+  const auto has_packed = [](const auto& asked, std::span<const float> x) {
+    static_cast<void>(asked.evaluate(x));
+    return Watched<features, classes>::had.load();
+  };
+  const auto one = std::span<const float>(s.x).first(features);
+  CHECK(has_packed(net, one) == are_read);
+  CHECK(!has_packed(unpacked, one));
+  CHECK(!has_packed(net, s.x));
+  net.copy_parameters(other);
+  CHECK(copy_of(std::as_const(net).evaluate(one)) == copy_of(std::as_const(other).evaluate(one)));
+  CHECK(has_packed(net, one) == are_read);
+  for (float& x : net.parameters()) x = 0; // from here on, the program may write at any time
+  CHECK(!has_packed(net, one));
+  CHECK(copy_of(std::as_const(net).evaluate(one)) == std::vector<float>(classes, 0));
+}
+
+TEST_CASE("packed_weights: a layer that computes with other weights than its parameters gets none of these") {
+  const samples<> s(3, 1);
+  CHECK(differences<Sequential<Doubled>>(samples<>(70, 1).x, features) == 0);
+  const model<Sequential<Doubled>, batch<3>> twice{{.seed = 3}};
+  const model<Sequential<Linear<features, classes, false>>, batch<3>> once{{.seed = 3}};
+  const auto a = copy_of(twice.evaluate(s.x)), b = copy_of(once.evaluate(s.x));
+  for (std::size_t i = 0; i < a.size(); ++i) CHECK(a[i] == 2 * b[i]);
+}
+
+TEST_CASE("packed_weights: threads that evaluate first pack once, and a session has them from its constructor on") {
+  using Net = Sequential<Linear<features, 300>, ReLU, Linear<300, classes>>;
+  const samples<> s(5, 1);
+  for (std::uint32_t round = 0; round < 20; ++round) {
+    const model<Net, batch<5>> net{{.seed = round, .threads = 1}};
+    const model<Net, batch<5>> expected{{.seed = round, .threads = 1, .packs_weights = false}};
+    const auto right = copy_of(expected.evaluate(s.x));
+    std::atomic<int> wrong{0};
+    testing::on_threads(3, [&](std::size_t thread) {
+      if (thread == 0) wrong += copy_of(net.evaluate(s.x)) != right;
+      else wrong += copy_of(session{net}.evaluate(s.x)) != right;
+    });
+    CHECK(wrong == 0);
+  }
+}
+
+} // namespace packed_weights_tests
