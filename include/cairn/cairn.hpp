@@ -314,6 +314,7 @@
 #include <cairn/train/optimizers/adamw.hpp>               // AdamW
 #include <cairn/train/optimizers/layer_groups.hpp>        // an optimizer for each part of a network, by path
 #include <cairn/train/optimizers/sgd.hpp>                 // SGD
+#include <cairn/train/packed_weights.hpp>                 // a model's weights, packed for products of few rows
 #include <cairn/train/parameters.hpp>                     // the parameters of a network by name
 #include <cairn/train/replica.hpp>                        // the common part of a model and a trainer
 #include <cairn/train/samples.hpp>                        // inputs and targets of a step

@@ -11633,7 +11633,7 @@ void multiply_by_packed(const product<T>& whole, const T* packed, std::size_t be
   }
 }
 
-// Whether the kernels of this instruction set read packed weights. The plain ones need padding, and a BLAS has an order of its own.
+// Whether the kernels of this instruction set read packed weights. The plain ones need padding, and a BLAS has its own order.
 constexpr bool reads_packed_weights(instruction_set isa) { return CAIRN_KERNELS_OPTIMIZED && isa != instruction_set::plain; }
 
 // Calls f(kernels) with those of an instruction set that reads packed weights.
@@ -22945,8 +22945,8 @@ struct backward_call {
 //   adds_gradients      with call.added_sums, it adds to call.gradients in place of overwriting them; there it finds memory as
 //                       large as the innermost extent of its output. Input gradients may lie on inputs [false]
 //   strided             it obeys call.output_stride [false]
-//   packs_weight        its first parameter, of rank 2 or more, is the weight of products, which it can read from call.packed, where
-//                       that is set and replaces() the weight [false]
+//   packs_weight        its first parameter, of rank 2 or more, is the weight of products, which it can read from call.packed
+//                       where that replaces() the weight [false]
 //   options_are_right   whether its template arguments are valid. If not, its right<L>() has a static_assert that fails with a
 //                       sentence, which is then the only error of a network [true]
 //   as_activation       the activation that a layer before it can fuse [activation::none]
@@ -43317,8 +43317,8 @@ private:
   made_of_weights made_;
 };
 
-// Where layers read another type than the master copy has: the working copy of the weights, which all evaluations share. After the
-// program has had a span every evaluation makes a working copy of its own.
+// Where layers read another type than the master copy has: the working copy of the weights, which all evaluations share. After
+// the program has had a span every evaluation makes a working copy of its own.
 template <class Plan, class T, class Device>
 class prepared_weights<Plan, T, Device, true> {
   using sum = accumulated<T>;
@@ -43647,9 +43647,9 @@ namespace cairn {
 // Everything that is not const, such as copy_parameters(), load_weights() and writes to parameters(), needs the model for
 // itself: hold a std::shared_mutex where others evaluate meanwhile.
 //
-// With float or double on a cpu, a model keeps the weights of its products packed as well, in the order in which the kernels of the
-// machine read them. They are packed by the first evaluation of few samples after the weights have changed. A program that has asked
-// for a span that it can write to may write at any time: from then on the weights are read as they are, which is slower.
+// With float or double on a cpu, a model keeps the weights of its products packed as well, in the order in which the kernels of
+// the machine read them. They are packed by the first evaluation of few samples after the weights have changed. A program that
+// has asked for a span that it can write to may write at any time: from then on the weights are read as they are, more slowly.
 //
 // On a device other than a cpu, concurrent calls take turns: its queue is for one thread, and the device does not say whether
 // a second queue could access the same memory.

@@ -142,8 +142,8 @@ struct backward_call {
 //   adds_gradients      with call.added_sums, it adds to call.gradients in place of overwriting them; there it finds memory as
 //                       large as the innermost extent of its output. Input gradients may lie on inputs [false]
 //   strided             it obeys call.output_stride [false]
-//   packs_weight        its first parameter, of rank 2 or more, is the weight of products, which it can read from call.packed, where
-//                       that is set and replaces() the weight [false]
+//   packs_weight        its first parameter, of rank 2 or more, is the weight of products, which it can read from call.packed
+//                       where that replaces() the weight [false]
 //   options_are_right   whether its template arguments are valid. If not, its right<L>() has a static_assert that fails with a
 //                       sentence, which is then the only error of a network [true]
 //   as_activation       the activation that a layer before it can fuse [activation::none]

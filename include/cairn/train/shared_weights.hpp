@@ -79,8 +79,8 @@ private:
   made_of_weights made_;
 };
 
-// Where layers read another type than the master copy has: the working copy of the weights, which all evaluations share. After the
-// program has had a span every evaluation makes a working copy of its own.
+// Where layers read another type than the master copy has: the working copy of the weights, which all evaluations share. After
+// the program has had a span every evaluation makes a working copy of its own.
 template <class Plan, class T, class Device>
 class prepared_weights<Plan, T, Device, true> {
   using sum = accumulated<T>;

@@ -70,7 +70,7 @@ void multiply_by_packed(const product<T>& whole, const T* packed, std::size_t be
   }
 }
 
-// Whether the kernels of this instruction set read packed weights. The plain ones need padding, and a BLAS has an order of its own.
+// Whether the kernels of this instruction set read packed weights. The plain ones need padding, and a BLAS has its own order.
 constexpr bool reads_packed_weights(instruction_set isa) { return CAIRN_KERNELS_OPTIMIZED && isa != instruction_set::plain; }
 
 // Calls f(kernels) with those of an instruction set that reads packed weights.
