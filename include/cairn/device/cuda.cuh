@@ -168,7 +168,7 @@ public:
   void start(const char* op, const void* kernel, std::size_t blocks, unsigned threads, const Argument* argument) {
     check_blocks(op, blocks);
     const auto grid = static_cast<unsigned>(blocks);
-    if (graphs_) return note([&] { run_.add(op, kernel, grid, threads, argument, sizeof(Argument)); });
+    if (graphs_) return note([&] { run_.add(op, kernel, grid, threads, *argument); });
     const detail::gpu_in_use now = use(op);
     detail::start_kernel(op, kernel, grid, threads, argument, stream_);
     ++ops_;

@@ -186,13 +186,15 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mo
   return cudaSuccess;
 }
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* to) {
-  ENTER();
+  const one_call call_of_runtime;
+  const auto wanted = static_cast<cudaError_t>(entered(__func__)); // the capture ends all the same
   *to = nullptr;
   const auto ended = std::find_if(all().captures.begin(), all().captures.end(),
                                   [stream](const capture& c) { return c.made->origin == stream; });
   if (ended == all().captures.end()) return spoil_capture_of(stream) ? cudaErrorStreamCaptureUnmatched : cudaErrorIllegalState;
   if (ended->thread != std::this_thread::get_id()) return cudaErrorStreamCaptureWrongThread;
-  const cudaError_t code = ended->is_spoilt     ? cudaErrorStreamCaptureInvalidated
+  const cudaError_t code = wanted != cudaSuccess ? wanted
+                           : ended->is_spoilt   ? cudaErrorStreamCaptureInvalidated
                            : !is_joined(*ended) ? cudaErrorStreamCaptureUnjoined
                                                 : cudaSuccess;
   if (code == cudaSuccess) {
