@@ -233,12 +233,11 @@ private:
       ~at_end() { run.clear(); }
     };
     const at_end cleared{run_};
-    const bool is_long = run_.size() >= detail::cuda_graphs::least_ops;
-    last_ = run_[run_.size() - 1].op;
-    if (is_long) last_run_ = nullptr; // its name may be another one's now
-    const detail::gpu_in_use now = here(last_);
+    const char* const last_op = last_ = run_[run_.size() - 1].op;
+    last_graph_ = nullptr; // its name lasts until another run is put
+    const detail::gpu_in_use now = here(last_op);
     last_ = graphs_->put(run_, place());
-    if (is_long) last_run_ = last_;
+    if (last_ != last_op) last_graph_ = last_;
   }
   detail::cuda_place place() const {
     return products_ ? detail::cuda_place{stream_, products_->handle(), products_->workspace()}
@@ -248,8 +247,8 @@ private:
   void check_done(cudaError_t code) const {
     if (code == cudaSuccess) [[likely]]
       return;
-    const bool is_after_run = last_run_ != nullptr && last_run_ != last_;
-    detail::check_cuda(code, is_after_run ? (last_ + std::string(" after ") + last_run_).c_str() : last_);
+    const bool is_after_graph = last_graph_ != nullptr && last_graph_ != last_;
+    detail::check_cuda(code, is_after_graph ? (last_ + std::string(" after ") + last_graph_).c_str() : last_);
   }
   void give_back() {
     const detail::gpu_in_use now(ordinal_);
@@ -264,7 +263,7 @@ private:
   std::array<cudaEvent_t, 64> ring_{};
   std::size_t next_ = 0;
   const char* last_ = "a queue";
-  const char* last_run_ = nullptr; // the name of the last run that was long enough for a graph
+  const char* last_graph_ = nullptr; // the name of the last run, if it was a graph
   bool allows_tf32_ = false;
   memory partial_;
   std::optional<detail::cuda_products> products_;

@@ -336,8 +336,6 @@ public:
   // Waits until all steps are done, and throws the errors of failed ones. Call it before you read the clock, or before the
   // ranks end. On a cpu, steps are done when step() returns.
   void wait() { inside().wait_for_all(); }
-  // The device that it trains on, for ops of your own, and for what a device tells of itself.
-  Device& device() { return inside().replica.device(); }
   // Sets a callback for every place in the arena that a step discards, given its first byte and its size. With a fused update
   // it is called for every bucket too, after its use. For tests and inspection.
   void on_discard(detail::callback<std::byte*, std::size_t> listener) { inside().discarded = listener; }
