@@ -65,9 +65,14 @@ struct calls {
 // Since reset().
 calls called() {
   const fake::counts& now = fake::counted();
-  return {now.launches, now.products, now.copies,
-          now.graphs,   now.captures, now.patches,
-          fake::calls("cudaStreamWaitEvent"), fake::calls("cudaEventRecord")};
+  return {now.launches,
+          now.products,
+          now.copies,
+          now.graphs,
+          now.captures,
+          now.patches,
+          fake::calls("cudaStreamWaitEvent"),
+          fake::calls("cudaEventRecord")};
 }
 template <class F>
 calls calls_of(const F& f) {
@@ -114,7 +119,8 @@ TEST_CASE("cuda, graphs: step 10 is one upload, one launch and one download, wit
   check_step_ten<fused_update<checkpoint<sqrt_n, Net>>>();
 }
 
-TEST_CASE("cuda, graphs: bits are those of ops that are put on the GPU one by one, with a changing rate, Dropout, Adam, clipping") {
+TEST_CASE(
+    "cuda, graphs: bits are those of ops that are put on the GPU one by one, with a changing rate, Dropout, Adam, clipping") {
   check_bits<Net>();
   check_bits<checkpoint<sqrt_n, Net>>();
   check_bits<checkpoint<recompute_all, Net>>();
@@ -215,7 +221,7 @@ TEST_CASE("cuda, graphs: an argument that is not replaced in a graph changes bit
   const auto patches = static_cast<std::size_t>(right.back());
   std::size_t found = 0;
   for (std::size_t p = 1; p <= patches; ++p) found += trained(p) != right ? 1 : 0;
-  CHECK(found == 3);      // of Dropout, forward and backward, and of Adam
+  CHECK(found == 3);       // of Dropout, forward and backward, and of Adam
   CHECK(patches >= found); // others differ in bytes between members, if any do
 }
 
@@ -255,7 +261,8 @@ TEST_CASE("cuda, graphs: an error of a graph names the step and its ops") {
   const std::string graph = "a graph of ";
   const std::string of_launch = said("cudaGraphLaunch", 0, 5);
   CHECK_MESSAGE(of_launch.find("trainer, step 6: cuda, " + graph) == 0, of_launch);
-  CHECK_MESSAGE(of_launch.find(" ops (matmul, batch_norm_forward, layer_norm_forward, dropout, ") != std::string::npos, of_launch);
+  CHECK_MESSAGE(of_launch.find(" ops (matmul, batch_norm_forward, layer_norm_forward, dropout, ") != std::string::npos,
+                of_launch);
   CHECK_MESSAGE(of_launch.find(", adam): expected it to succeed, found error 700") != std::string::npos, of_launch);
   const std::string of_work = said("cudaEventQuery", 0, 5); // where the next step takes the place of an earlier loss
   CHECK_MESSAGE(of_work.find("trainer, step 6: cuda, ") == 0, of_work);
@@ -378,10 +385,10 @@ TEST_CASE("fake: a capture refuses what a GPU's refuses") {
           CHECK_THROWS_AS((gpu.compute().products("matmul").algorithm(
                               {.m = 4, .n = 4, .k = 4},
                               [&] {
-                                const auto call = detail::column_major(
-                                    ops::matrix<float>(reinterpret_cast<float*>(memory.data()) + 128, 4, 4),
-                                    ops::matrix<const float>(at, 4, 4), ops::matrix<const float>(at + 64, 4, 4),
-                                    ops::transpose::none);
+                                const auto call =
+                                    detail::column_major(ops::matrix<float>(reinterpret_cast<float*>(memory.data()) + 128, 4, 4),
+                                                         ops::matrix<const float>(at, 4, 4),
+                                                         ops::matrix<const float>(at + 64, 4, 4), ops::transpose::none);
                                 return detail::cublas_product<float>(call, false)
                                     .choose(nullptr, ops::transpose::none,
                                             detail::cublas_product<float>::key(call, false, false));

@@ -99,9 +99,9 @@ std::string line_of(const std::string& name, const Optimizer& optimizer, double 
                in_graphs = counted_by<Model, Input>(name, optimizer, max_norm, scale, true);
   CHECK_MESSAGE(one_by_one.graphs == 0, name);
   std::string line;
-  for (const std::size_t count : {one_by_one.launches, one_by_one.products, one_by_one.copies, one_by_one.ordered,
-                                  one_by_one.waits, in_graphs.graphs, in_graphs.launches + in_graphs.products,
-                                  in_graphs.copies}) {
+  for (const std::size_t count :
+       {one_by_one.launches, one_by_one.products, one_by_one.copies, one_by_one.ordered, one_by_one.waits, in_graphs.graphs,
+        in_graphs.launches + in_graphs.products, in_graphs.copies}) {
     const std::string number = std::to_string(count);
     line += std::string(9 - number.size(), ' ') + number;
   }
@@ -109,12 +109,13 @@ std::string line_of(const std::string& name, const Optimizer& optimizer, double 
 }
 
 std::string found() {
-  std::string all = "# Calls of the CUDA runtime in a step; written by the test of step_counts.cpp with CAIRN_WRITE=1. ordered: "
-                    "a stream waits\n"
-                    "# for another one. waits: the host waits for a stream. The last three are those of a step with graphs: launches "
-                    "of graphs, ops\n"
-                    "# besides, copies.\n"
-                    " launches products   copies  ordered    waits   graphs      ops   copies  network\n";
+  std::string all =
+      "# Calls of the CUDA runtime in a step; written by the test of step_counts.cpp with CAIRN_WRITE=1. ordered: "
+      "a stream waits\n"
+      "# for another one. waits: the host waits for a stream. The last three are those of a step with graphs: launches "
+      "of graphs, ops\n"
+      "# besides, copies.\n"
+      " launches products   copies  ordered    waits   graphs      ops   copies  network\n";
   const SGD sgd{.learning_rate = 0.01, .momentum = 0.9};
   all += line_of<Mlp>("mlp, SGD", sgd);
   all += line_of<checkpoint<sqrt_n, Mlp>>("mlp, sqrt_n, SGD", sgd);

@@ -196,9 +196,7 @@ public:
                   " sums, found " + std::to_string(count) + "; cut the layer into several");
     return {reinterpret_cast<double*>(partial_.data() + partial_bytes), count};
   }
-  detail::cuda_statistics statistics() const {
-    return graphs_ ? graphs_->statistics() : detail::cuda_statistics{.ops = ops_};
-  }
+  detail::cuda_statistics statistics() const { return graphs_ ? graphs_->statistics() : detail::cuda_statistics{.ops = ops_}; }
   detail::cuda_products& products(const char* op) {
     check_computes(op);
     return *products_;

@@ -45,7 +45,7 @@ struct capture {
 struct executable {
   const graph* of = nullptr;
   cudaStream_t origin = nullptr;
-  std::vector<node> nodes{};                      // `before` names nodes of the graph
+  std::vector<node> nodes{};                // `before` names nodes of the graph
   std::map<node*, std::size_t> number_of{}; // of the graph's nodes
   std::map<cudaStream_t, cudaStream_t> branches{};
 };
@@ -189,14 +189,14 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* to) {
   const one_call call_of_runtime;
   const auto wanted = static_cast<cudaError_t>(entered(__func__)); // the capture ends all the same
   *to = nullptr;
-  const auto ended = std::find_if(all().captures.begin(), all().captures.end(),
-                                  [stream](const capture& c) { return c.made->origin == stream; });
+  const auto ended =
+      std::find_if(all().captures.begin(), all().captures.end(), [stream](const capture& c) { return c.made->origin == stream; });
   if (ended == all().captures.end()) return spoil_capture_of(stream) ? cudaErrorStreamCaptureUnmatched : cudaErrorIllegalState;
   if (ended->thread != std::this_thread::get_id()) return cudaErrorStreamCaptureWrongThread;
   const cudaError_t code = wanted != cudaSuccess ? wanted
-                           : ended->is_spoilt   ? cudaErrorStreamCaptureInvalidated
-                           : !is_joined(*ended) ? cudaErrorStreamCaptureUnjoined
-                                                : cudaSuccess;
+                           : ended->is_spoilt    ? cudaErrorStreamCaptureInvalidated
+                           : !is_joined(*ended)  ? cudaErrorStreamCaptureUnjoined
+                                                 : cudaSuccess;
   if (code == cudaSuccess) {
     all().graphs.insert(ended->made.get());
     *to = reinterpret_cast<cudaGraph_t>(ended->made.release());
