@@ -20,7 +20,7 @@ from house import nvcc
 
 LEFT_OUT = 77
 DEVICE, LOSSES, NORMS = "tests/device/cuda.cu", "tests/ops/cuda/losses.cu", "tests/ops/cuda/norms.cu"
-GRAPHS = "tests/device/cuda_graphs.cu"
+GRAPHS = "tests/device/cuda/graphs.cu"
 TEAM, LAUNCH, QUAD, CUDA, RUN, BRANCHES = (f"cairn/device/{name}.cuh" for name in
                                            ("cuda/team", "cuda/launch", "cuda/quad", "cuda", "cuda/noted_run", "cuda/graphs"))
 EACH = "const std::size_t i = std::size_t{blockIdx.x} * each_threads + threadIdx.x;\n  if (i < work.count) work.body(i);"

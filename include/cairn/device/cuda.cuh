@@ -231,7 +231,8 @@ private:
       ~at_end() { run.clear(); }
     };
     const at_end cleared{run_};
-    const char* const last_op = last_ = run_[run_.size() - 1].op;
+    const char* const last_op = run_[run_.size() - 1].op;
+    last_ = last_op;
     last_graph_ = nullptr; // its name lasts until another run is put
     const detail::gpu_in_use now = here(last_op);
     last_ = graphs_->put(run_, place());

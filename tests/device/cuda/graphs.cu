@@ -8,7 +8,7 @@
 #include <cairn/ops/copy/cuda.cuh>
 #include <cairn/ops/matmul/cuda.cuh>
 
-#include "../cuda/agree.hpp"
+#include "../../cuda/agree.hpp"
 
 namespace device_cuda_graphs_tests {
 
