@@ -4529,6 +4529,7 @@ namespace cairn::types {
 struct device_options {
   std::size_t threads = 1; // inside one op
   int ordinal = 0;         // which one, where a machine has several of the kind
+  bool graphs = true;      // may record work that comes again, and put it there by one call, as CUDA graphs do
 };
 
 } // namespace cairn::types
@@ -40803,6 +40804,7 @@ struct training_options {
   std::size_t threads = 0;       // inside one operation, on a device that has a choice [this rank's share of the cores]
   int ordinal = -1;              // which device, where a machine has several [this rank's place on its machine, modulo the
                                  // number of devices: with more ranks than devices, some share one]
+  bool graphs = true;            // on a GPU, work of a step that comes again is one launch of a CUDA graph
   std::size_t check_every = 100; // ranks compare parameters every n steps, and before that after steps 1, 2, 4, …; 0: never
   bool check_loss = false;       // throw if a loss is not finite, before anything is updated; on an asynchronous device this is
                                  // the only option that makes every step wait
@@ -40817,7 +40819,7 @@ struct training_options {
   template <class Communicator>
   device_options on_device(const Communicator* ranks) const {
     const int place = ranks == nullptr ? 0 : detail::place_here(*ranks);
-    return {.threads = threads_beside(ranks), .ordinal = ordinal < 0 ? place : ordinal};
+    return {.threads = threads_beside(ranks), .ordinal = ordinal < 0 ? place : ordinal, .graphs = graphs};
   }
   // The number of threads of a rank beside these other ranks; null: there are no others.
   template <class Communicator>

@@ -177,6 +177,184 @@ private:
 
 } // namespace cairn::detail
 
+// cairn/device/cuda/noted_run.cuh
+
+namespace cairn::detail {
+
+// A stream, and for products cuBLASLt's handle and memory for partial results. Two places on different streams, with memory of
+// their own, may be used at the same time.
+struct cuda_place {
+  cudaStream_t stream = nullptr;
+  cublasLtHandle_t handle = nullptr;
+  void* workspace = nullptr;
+};
+
+// The memory that a piece of work reads and writes.
+class touched_memory {
+public:
+  void add(const void* first, std::size_t bytes, bool is_written) {
+    if (first == nullptr) return;
+    const auto begin = reinterpret_cast<std::uintptr_t>(first);
+    all_[count_++] = {begin, begin + bytes, is_written};
+  }
+  // Whether neither writes what the other one reads or writes.
+  bool is_independent_of(const touched_memory& other) const {
+    for (std::size_t i = 0; i < count_; ++i)
+      for (std::size_t j = 0; j < other.count_; ++j) {
+        const range &own = all_[i], &others = other.all_[j];
+        if ((own.is_written || others.is_written) && own.begin < others.end && others.begin < own.end) return false;
+      }
+    return true;
+  }
+
+private:
+  struct range {
+    std::uintptr_t begin, end;
+    bool is_written;
+  };
+  std::array<range, 6> all_{};
+  std::size_t count_ = 0;
+};
+
+// Work besides own kernels, such as products and copies, is an object that holds what it needs and that is copied byte by byte:
+//   void operator()(const char* op, const cuda_place& on) const    puts it on a stream
+//   operator==                                                     whether the other one does the same with the same memory
+//   touched_memory touched() const                                 optional
+struct kind_of_work {
+  void (*put)(const std::byte* work, const char* op, const cuda_place& on);
+  bool (*are_equal)(const std::byte* one, const std::byte* other);
+  touched_memory (*touched)(const std::byte* work); // null: not known
+};
+template <class Work>
+const Work& work_at(const std::byte* at) {
+  return *reinterpret_cast<const Work*>(at);
+}
+template <class Work>
+constexpr kind_of_work make_kind_of_work() {
+  kind_of_work kind{
+      [](const std::byte* work, const char* op, const cuda_place& on) { work_at<Work>(work)(op, on); },
+      [](const std::byte* one, const std::byte* other) { return work_at<Work>(one) == work_at<Work>(other); },
+      nullptr,
+  };
+  if constexpr (requires(const Work& work) { work.touched(); })
+    kind.touched = [](const std::byte* work) { return work_at<Work>(work).touched(); };
+  return kind;
+}
+template <class Work>
+inline constexpr kind_of_work kind_of = make_kind_of_work<Work>();
+
+// Sets the bytes between members to 0, where the compiler can. Elsewhere arguments that differ in nothing else may count as
+// others, which costs a graph a call.
+template <class T>
+void clear_padding([[maybe_unused]] T& object) {
+#if __has_builtin(__builtin_clear_padding)
+  __builtin_clear_padding(&object);
+#endif
+}
+
+// Starts a kernel that takes one argument.
+inline void start_kernel(const char* op, const void* kernel, unsigned blocks, unsigned threads, const void* argument,
+                         cudaStream_t stream) {
+  cudaLaunchConfig_t how{};
+  how.gridDim = dim3(blocks, 1, 1);
+  how.blockDim = dim3(threads, 1, 1);
+  how.stream = stream;
+  void* arguments[] = {const_cast<void*>(argument)};
+  check_cuda(cudaLaunchKernelExC(&how, kernel, arguments), op);
+}
+
+// Work that a program has put on a queue and that is not on the GPU yet: kernels with their grids and arguments, and other work.
+// Adding to a run that was cleared allocates nothing until it becomes longer than before.
+class noted_run {
+public:
+  struct note {
+    const char* op = nullptr;
+    const void* kernel = nullptr;       // null for other work
+    const kind_of_work* kind = nullptr; // of other work
+    unsigned blocks = 0, threads = 0;
+    std::size_t first = 0, bytes = 0; // of the kernel's argument, or of the work
+  };
+
+  template <class Argument>
+  void add(const char* op, const void* kernel, unsigned blocks, unsigned threads, Argument argument) {
+    static_assert(std::is_trivially_copyable_v<Argument>, "a kernel is copied to the GPU byte by byte");
+    clear_padding(argument);
+    notes_.push_back({op, kernel, nullptr, blocks, threads, append(&argument, sizeof argument), sizeof argument});
+  }
+  template <class Work>
+  void add(const char* op, const Work& work) {
+    static_assert(std::is_trivially_copyable_v<Work> && alignof(Work) <= alignment_of_work);
+    notes_.push_back({op, nullptr, &kind_of<Work>, 0, 0, append(&work, sizeof work), sizeof work});
+  }
+  void clear() {
+    notes_.clear();
+    bytes_.clear();
+  }
+
+  std::size_t size() const { return notes_.size(); }
+  const note& operator[](std::size_t i) const { return notes_[i]; }
+  const std::byte* bytes_of(std::size_t i) const { return bytes_.data() + notes_[i].first; }
+
+  // Puts note i on the GPU.
+  void put(std::size_t i, const cuda_place& on) const {
+    const note& n = notes_[i];
+    if (n.kernel == nullptr) n.kind->put(bytes_of(i), n.op, on);
+    else start_kernel(n.op, n.kernel, n.blocks, n.threads, bytes_of(i), on.stream);
+  }
+  // Whether the two differ in nothing but arguments of kernels.
+  bool has_shape_of(const noted_run& other) const {
+    if (size() != other.size()) return false;
+    for (std::size_t i = 0; i < size(); ++i) {
+      const note &a = notes_[i], &b = other.notes_[i];
+      if (a.kernel != b.kernel || a.kind != b.kind || a.blocks != b.blocks || a.threads != b.threads || a.bytes != b.bytes)
+        return false;
+      if (a.kernel == nullptr && !a.kind->are_equal(bytes_of(i), other.bytes_of(i))) return false;
+    }
+    return true;
+  }
+  bool has_argument_of(const noted_run& other, std::size_t i) const {
+    return std::memcmp(bytes_of(i), other.bytes_of(i), notes_[i].bytes) == 0;
+  }
+  // Takes the argument of note i from a run of the same shape.
+  void take_argument(const noted_run& other, std::size_t i) {
+    std::memcpy(bytes_.data() + notes_[i].first, other.bytes_of(i), notes_[i].bytes);
+  }
+  // Whether note i and the one after it may be done at the same time. Of kernels it is not known what they touch.
+  bool may_be_beside_next(std::size_t i) const {
+    const auto touched = [this](std::size_t k) {
+      const kind_of_work* const kind = notes_[k].kind;
+      return kind == nullptr ? nullptr : kind->touched;
+    };
+    return i + 1 < size() && touched(i) != nullptr && touched(i + 1) != nullptr &&
+           touched(i)(bytes_of(i)).is_independent_of(touched(i + 1)(bytes_of(i + 1)));
+  }
+  // "41 ops (matmul, softmax_cross_entropy, sgd)": each op is named once, where it comes first.
+  std::string text() const {
+    std::string names;
+    for (std::size_t i = 0; i < size(); ++i) {
+      bool is_new = true;
+      for (std::size_t k = 0; k < i && is_new; ++k) is_new = std::strcmp(notes_[k].op, notes_[i].op) != 0;
+      if (is_new) names += (i == 0 ? "" : ", ") + std::string(notes_[i].op);
+    }
+    return std::to_string(size()) + " ops (" + names + ")";
+  }
+
+private:
+  static constexpr std::size_t alignment_of_work = 16;
+
+  std::size_t append(const void* from, std::size_t count) {
+    const std::size_t first = (bytes_.size() + alignment_of_work - 1) / alignment_of_work * alignment_of_work;
+    bytes_.resize(first + count);
+    std::memcpy(bytes_.data() + first, from, count);
+    return first;
+  }
+
+  std::vector<note> notes_;
+  std::vector<std::byte> bytes_;
+};
+
+} // namespace cairn::detail
+
 // cairn/device/cuda/products.cuh
 
 namespace cairn::detail {
@@ -260,6 +438,200 @@ private:
 
 } // namespace cairn::detail
 
+// cairn/device/cuda/graphs.cuh
+
+namespace cairn::detail {
+
+// What a queue has put on its GPU so far.
+struct cuda_statistics {
+  std::uint64_t ops = 0;      // kernels, products and copies that were put there one by one, by a call each
+  std::uint64_t captures = 0; // graphs that were made
+  std::uint64_t refused = 0;  // graphs that the runtime did not make
+  std::uint64_t plays = 0;    // graphs that were launched, by a call each
+  std::uint64_t patches = 0;  // arguments of kernels that were replaced in a graph before it was launched
+};
+
+// Puts runs of work on a GPU. A run that comes for the second time becomes a CUDA graph, which one call launches from then on:
+// runs are the same if they differ in nothing but arguments of kernels, and of these the graph is given those that have changed.
+// So a learning rate, Adam's corrections, a dropout's counter or the address of a batch costs no capture. The operands of
+// products and copies are fixed in a graph, so a step that alternates between two slots has two of them. The first time a run is
+// put as it was noted: that loads its kernels, which must not happen in a capture.
+//
+// Graphs are captured from the notes, not from the program's calls: these have effects of their own, and are made in each step
+// as they are without graphs. A list of a step's ops, recorded in its place, would have to know which of its calls launch what;
+// the queue sees that anyway, and with it evaluations and ops of the program's own.
+//
+// Two products that follow each other, as the gradients of a layer's weight and of its input, become two branches if neither
+// writes what the other touches. They are joined before the next op. This is found from their operands alone, and leaves out
+// more than it could: kernels beside products, as what kernels touch is not known; products with a kernel between them; and
+// matrices that lie between each other's rows. Algorithms, and so bits, are those without branches.
+class cuda_graphs {
+public:
+  // Two for each of eight numbers of rows. With more of them in turn, each run is forgotten before it comes again, and its ops
+  // are put one by one.
+  static constexpr std::size_t most = 16;
+  // A launch of a graph takes the host as long as one or two ops.
+  static constexpr std::size_t least_ops = 3;
+
+  cuda_graphs(int ordinal, cudaStream_t zeroing)
+      : ordinal_(ordinal), workspace_(ordinal, cuda_products::workspace_bytes, zeroing) {
+    try {
+      check_cuda(cudaStreamCreateWithFlags(&branch_, cudaStreamNonBlocking), "a queue");
+      for (cudaEvent_t* e : {&fork_, &join_}) check_cuda(cudaEventCreateWithFlags(e, cudaEventDisableTiming), "a queue");
+    } catch (...) {
+      give_back();
+      throw;
+    }
+  }
+  cuda_graphs(const cuda_graphs&) = delete;
+  cuda_graphs& operator=(const cuda_graphs&) = delete;
+  ~cuda_graphs() { give_back(); }
+
+  // Puts a run there. Returns its name for errors: of its last op, or of its graph, until another run is put.
+  const char* put(const noted_run& run, const cuda_place& on) {
+    if (run.size() < least_ops) return put_singly(run, on);
+    known* k = find(run);
+    if (k == nullptr) {
+      k = &*std::min_element(known_.begin(), known_.end(), [](const known& a, const known& b) { return a.turn < b.turn; });
+      forget(*k);
+      k->run = run;
+      k->turn = ++turn_;
+      return put_singly(run, on);
+    }
+    k->turn = ++turn_;
+    if (k->exec == nullptr && !k->is_refused) {
+      k->run = run;
+      k->is_refused = !capture(*k, on);
+      ++(k->is_refused ? counted_.refused : counted_.captures);
+    }
+    if (k->is_refused) return put_singly(run, on);
+    for (std::size_t i = 0; i < run.size(); ++i)
+      if (run[i].kernel != nullptr && !run.has_argument_of(k->run, i)) patch(*k, run, i);
+    check_cuda(cudaGraphLaunch(k->exec, on.stream), k->name.c_str());
+    ++counted_.plays;
+    return k->name.c_str();
+  }
+
+  const cuda_statistics& statistics() const { return counted_; }
+
+private:
+  struct known {
+    noted_run run;                      // with the arguments that the graph has now
+    cudaGraph_t graph = nullptr;        // which names the nodes of exec
+    cudaGraphExec_t exec = nullptr;     // null: it came once, or is refused
+    std::vector<cudaGraphNode_t> nodes; // of kernels
+    std::string name;
+    std::uint64_t turn = 0; // the latest one; 0: never
+    bool is_refused = false;
+  };
+
+  known* find(const noted_run& run) {
+    for (known& k : known_)
+      if (k.turn != 0 && k.run.has_shape_of(run)) return &k;
+    return nullptr;
+  }
+  const char* put_singly(const noted_run& run, const cuda_place& on) {
+    for (std::size_t i = 0; i < run.size(); ++i) {
+      run.put(i, on);
+      ++counted_.ops;
+    }
+    return run[run.size() - 1].op;
+  }
+  void patch(known& k, const noted_run& run, std::size_t i) {
+    cudaKernelNodeParams with{};
+    void* arguments[] = {const_cast<std::byte*>(run.bytes_of(i))};
+    with.func = const_cast<void*>(run[i].kernel);
+    with.gridDim = dim3(run[i].blocks, 1, 1);
+    with.blockDim = dim3(run[i].threads, 1, 1);
+    with.kernelParams = arguments;
+    check_cuda(cudaGraphExecKernelNodeSetParams(k.exec, k.nodes[i], &with), run[i].op);
+    k.run.take_argument(run, i);
+    ++counted_.patches;
+  }
+
+  // Makes the graph of a run. False if a part of the run cannot be in a graph; then nothing has been done.
+  bool capture(known& k, const cuda_place& on) {
+    k.name = "a graph of " + k.run.text();
+    k.nodes.assign(k.run.size(), nullptr);
+    // Other threads may allocate memory meanwhile.
+    if (!is_done(cudaStreamBeginCapture(on.stream, cudaStreamCaptureModeThreadLocal))) return false;
+    bool is_whole = true;
+    try {
+      put_in_branches(k, on);
+    } catch (const device_error&) { // an error that stays is found again when the run is put singly
+      is_whole = false;
+    }
+    is_whole = is_done(cudaStreamEndCapture(on.stream, &k.graph)) && is_whole;
+    is_whole = is_whole && is_done(cudaGraphInstantiate(&k.exec, k.graph, 0));
+    if (!is_whole) {
+      static_cast<void>(cudaGetLastError()); // else the next launch of the program would find it
+      destroy(k);
+    }
+    return is_whole;
+  }
+  void put_in_branches(known& k, const cuda_place& on) {
+    const cuda_place beside{branch_, on.handle, workspace_.data()};
+    constexpr const char* op = "a graph";
+    for (std::size_t i = 0; i < k.run.size(); ++i) {
+      if (k.run.may_be_beside_next(i)) {
+        check_cuda(cudaEventRecord(fork_, on.stream), op);
+        check_cuda(cudaStreamWaitEvent(beside.stream, fork_, cudaEventWaitDefault), op);
+        k.run.put(i, beside);
+        k.run.put(++i, on);
+        check_cuda(cudaEventRecord(join_, beside.stream), op);
+        check_cuda(cudaStreamWaitEvent(on.stream, join_, cudaEventWaitDefault), op);
+      } else {
+        k.run.put(i, on);
+        if (k.run[i].kernel != nullptr) k.nodes[i] = latest_node(on.stream);
+      }
+    }
+  }
+  // The node that was just captured. A product may be several nodes, so they cannot be counted.
+  static cudaGraphNode_t latest_node(cudaStream_t stream) {
+    cudaStreamCaptureStatus status{};
+    const cudaGraphNode_t* latest = nullptr;
+    std::size_t count = 0;
+#if CUDART_VERSION >= 13000
+    const cudaError_t code = cudaStreamGetCaptureInfo(stream, &status, nullptr, nullptr, &latest, nullptr, &count);
+#else
+    const cudaError_t code = cudaStreamGetCaptureInfo_v2(stream, &status, nullptr, nullptr, &latest, &count);
+#endif
+    check_cuda(code, "a graph");
+    check_cuda(count == 1 ? cudaSuccess : cudaErrorStreamCaptureInvalidated, "a graph");
+    return *latest;
+  }
+  static bool is_done(cudaError_t code) { return code == cudaSuccess; }
+
+  void forget(known& k) {
+    destroy(k);
+    k.is_refused = false;
+    k.turn = 0;
+  }
+  // A graph that is still running goes on.
+  static void destroy(known& k) {
+    if (k.exec != nullptr) cudaGraphExecDestroy(std::exchange(k.exec, nullptr));
+    if (k.graph != nullptr) cudaGraphDestroy(std::exchange(k.graph, nullptr));
+  }
+  void give_back() {
+    const gpu_in_use now(ordinal_);
+    if (!now.is_current()) return;
+    for (known& k : known_) destroy(k);
+    for (const cudaEvent_t e : {fork_, join_})
+      if (e != nullptr) cudaEventDestroy(e);
+    if (branch_ != nullptr) cudaStreamDestroy(branch_);
+  }
+
+  int ordinal_;
+  cuda_block<on_gpu> workspace_; // of the branch
+  cudaStream_t branch_ = nullptr;
+  cudaEvent_t fork_ = nullptr, join_ = nullptr;
+  std::array<known, most> known_{};
+  std::uint64_t turn_ = 0;
+  cuda_statistics counted_;
+};
+
+} // namespace cairn::detail
+
 // cairn/device/cuda.cuh
 
 namespace cairn {
@@ -268,7 +640,12 @@ namespace cairn {
 //
 // It has three streams, for computing, for copies of batches to it, and for copies of gradients to the host; none is the default
 // stream. In a step nothing is allocated, and the host waits only where the trainer does. Everything that ops need is allocated
-// when the device is made: three streams, their events, and 44 MiB of the GPU for partial results.
+// when the device is made: four streams, their events, and 76 MiB of the GPU for partial results.
+//
+// Ops put on compute() are noted, and go to the GPU at a seam: where the queue records, waits, finishes, copies from or to the
+// host, or is asked for its stream. What is between two seams is a run, and a run that comes again is one launch of a CUDA graph
+// (device/cuda/graphs.cuh). So, as on every device whose work is done later, memory that an op uses is freed after a wait for
+// that op. With device_options::graphs = false each op goes to the GPU in its call.
 class cuda {
 public:
   class queue;
@@ -304,8 +681,10 @@ public:
   memory allocate(std::size_t bytes);
   host_memory staging(std::size_t bytes);
   int ordinal() const { return ordinal_; }
+  // What compute() has put on the GPU so far: ops by a call each, and graphs.
+  detail::cuda_statistics statistics() const;
 
-  // The memory of the GPU that its queues allocate for partial results.
+  // The memory of the GPU that its queues allocate for partial results. Without graphs it is 32 MiB less.
   static constexpr std::size_t scratch_bytes(std::size_t threads);
 
 private:
@@ -322,7 +701,7 @@ public:
   class stopwatch;
   static constexpr bool shares_memory = false;
 
-  queue(int ordinal, bool computes) : ordinal_(ordinal) {
+  queue(int ordinal, bool computes, bool graphs = false) : ordinal_(ordinal) {
     const detail::gpu_in_use now(ordinal, "a queue");
     detail::check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "a queue");
     try {
@@ -330,6 +709,7 @@ public:
       if (!computes) return;
       partial_ = memory(ordinal, partial_bytes + kept_bytes, stream_);
       products_.emplace(ordinal, stream_);
+      if (graphs) graphs_.emplace(ordinal, stream_);
     } catch (...) {
       give_back();
       throw;
@@ -341,6 +721,7 @@ public:
 
   event record() {
     const detail::gpu_in_use now = here("record");
+    put_noted();
     const cudaEvent_t next = ring_[next_++ % ring_.size()];
     detail::check_cuda(cudaEventRecord(next, stream_), "record");
     return {next};
@@ -348,8 +729,10 @@ public:
   void wait(const event& e) {
     if (e.place == nullptr) return;
     const detail::gpu_in_use now = here("wait");
+    put_noted();
     detail::check_cuda(cudaStreamWaitEvent(stream_, e.place, cudaEventWaitDefault), "wait");
   }
+  // Puts nothing on the GPU: everything before the event is there since it was recorded.
   bool reached(const event& e) const {
     if (e.place == nullptr) return true;
     const detail::gpu_in_use now = here(last_);
@@ -358,16 +741,21 @@ public:
       static_cast<void>(cudaGetLastError());
       return false;
     }
-    detail::check_cuda(code, last_); // the failed op is the last one put on the queue, or an earlier one
+    check_done(code);
     return true;
   }
-  void finish() const {
+  void finish() {
     const detail::gpu_in_use now = here(last_);
-    detail::check_cuda(cudaStreamSynchronize(stream_), last_);
+    put_noted();
+    check_done(cudaStreamSynchronize(stream_));
   }
 
-  // For your own kernels: const auto now = queue.use("my_op"); kernel<<<blocks, threads, 0, queue.stream()>>>(...).
-  cudaStream_t stream() const { return stream_; }
+  // For your own kernels: const auto now = queue.use("my_op"); kernel<<<blocks, threads, 0, queue.stream()>>>(...). This is a
+  // seam, so such kernels are in no graph; those of start() are.
+  cudaStream_t stream() {
+    put_noted();
+    return stream_;
+  }
   int ordinal() const { return ordinal_; }
 
   // Whether products of floats may round their operands to 10 bits of mantissa, which is several times as fast; the same as
@@ -378,21 +766,29 @@ public:
   // Keep the result around every runtime call for an op: the calling thread may have chosen another GPU, which is its current
   // one again afterwards. `op` is a string literal.
   [[nodiscard]] detail::gpu_in_use use(const char* op) {
+    put_noted();
     last_ = op;
     return here(op);
   }
   // The same around every other runtime call.
   [[nodiscard]] detail::gpu_in_use here(const char* what) const { return {ordinal_, what}; }
-  // Puts a kernel that takes one argument on the queue.
-  void start(const char* op, const void* kernel, std::size_t blocks, unsigned threads, void* argument) {
-    const detail::gpu_in_use now = use(op);
+  // Puts a kernel that takes one argument on the queue. The argument is copied byte by byte.
+  template <class Argument>
+  void start(const char* op, const void* kernel, std::size_t blocks, unsigned threads, const Argument* argument) {
     check_blocks(op, blocks);
-    cudaLaunchConfig_t how{};
-    how.gridDim = dim3(static_cast<unsigned>(blocks), 1, 1);
-    how.blockDim = dim3(threads, 1, 1);
-    how.stream = stream_;
-    void* arguments[] = {argument};
-    detail::check_cuda(cudaLaunchKernelExC(&how, kernel, arguments), op);
+    const auto grid = static_cast<unsigned>(blocks);
+    if (graphs_) return note([&] { run_.add(op, kernel, grid, threads, *argument); });
+    const detail::gpu_in_use now = use(op);
+    detail::start_kernel(op, kernel, grid, threads, argument, stream_);
+    ++ops_;
+  }
+  // The same for a product, or a copy from the GPU to itself: see detail::kind_of_work.
+  template <class Work>
+  void put(const char* op, const Work& work) {
+    if (graphs_) return note([&] { run_.add(op, work); });
+    const detail::gpu_in_use now = use(op);
+    work(op, place());
+    ++ops_;
   }
 
   // Memory for the partial sums of one op, followed by memory for results that its next kernel reads. Only the queue compute()
@@ -409,6 +805,7 @@ public:
                   " sums, found " + std::to_string(count) + "; cut the layer into several");
     return {reinterpret_cast<double*>(partial_.data() + partial_bytes), count};
   }
+  detail::cuda_statistics statistics() const { return graphs_ ? graphs_->statistics() : detail::cuda_statistics{.ops = ops_}; }
   detail::cuda_products& products(const char* op) {
     check_computes(op);
     return *products_;
@@ -427,6 +824,40 @@ private:
       return;
     throw error("cuda, " + std::string(op) + ": expected the queue compute(), found transfers() or downloads(), which copy only");
   }
+  static constexpr std::size_t most_noted = 4096; // a run ends there, so that notes do not grow for ever
+
+  template <class Add>
+  void note(const Add& add) {
+    add();
+    if (run_.size() == most_noted) put_noted();
+  }
+  // Puts the run that was noted on the GPU. If an op fails, those after it are dropped.
+  void put_noted() {
+    if (run_.size() == 0) [[likely]]
+      return;
+    struct at_end {
+      detail::noted_run& run;
+      ~at_end() { run.clear(); }
+    };
+    const at_end cleared{run_};
+    const char* const last_op = run_[run_.size() - 1].op;
+    last_ = last_op;
+    last_graph_ = nullptr; // its name lasts until another run is put
+    const detail::gpu_in_use now = here(last_op);
+    last_ = graphs_->put(run_, place());
+    if (last_ != last_op) last_graph_ = last_;
+  }
+  detail::cuda_place place() const {
+    return products_ ? detail::cuda_place{stream_, products_->handle(), products_->workspace()}
+                     : detail::cuda_place{.stream = stream_};
+  }
+  // Checks what the GPU has done: the failed op is the last one put on the queue, or an earlier one.
+  void check_done(cudaError_t code) const {
+    if (code == cudaSuccess) [[likely]]
+      return;
+    const bool is_after_graph = last_graph_ != nullptr && last_graph_ != last_;
+    detail::check_cuda(code, is_after_graph ? (last_ + std::string(" after ") + last_graph_).c_str() : last_);
+  }
   void give_back() {
     const detail::gpu_in_use now(ordinal_);
     if (!now.is_current()) return;
@@ -440,9 +871,13 @@ private:
   std::array<cudaEvent_t, 64> ring_{};
   std::size_t next_ = 0;
   const char* last_ = "a queue";
+  const char* last_graph_ = nullptr; // the name of the last run, if it was a graph
   bool allows_tf32_ = false;
   memory partial_;
   std::optional<detail::cuda_products> products_;
+  detail::noted_run run_;
+  std::optional<detail::cuda_graphs> graphs_;
+  std::uint64_t ops_ = 0; // put there without graphs
 };
 
 // Measures work on a queue by the GPU's clock, which counts in half microseconds.
@@ -464,6 +899,7 @@ public:
   std::size_t mark() {
     if (next_ == places_.size()) add();
     const detail::gpu_in_use now = queue_.here("stopwatch");
+    queue_.put_noted();
     detail::check_cuda(cudaEventRecord(places_[next_], queue_.stream_), "stopwatch");
     return next_++;
   }
@@ -488,7 +924,7 @@ private:
 };
 
 constexpr std::size_t cuda::scratch_bytes(std::size_t) {
-  return queue::partial_bytes + queue::kept_bytes + detail::cuda_products::workspace_bytes;
+  return queue::partial_bytes + queue::kept_bytes + 2 * detail::cuda_products::workspace_bytes;
 }
 inline int cuda::checked(int ordinal) {
   int found = 0;
@@ -503,11 +939,12 @@ inline int cuda::checked(int ordinal) {
 }
 
 inline cuda::cuda(const options& given)
-    : ordinal_(checked(given.ordinal)), compute_(std::make_unique<queue>(ordinal_, true)),
+    : ordinal_(checked(given.ordinal)), compute_(std::make_unique<queue>(ordinal_, true, given.graphs)),
       transfers_(std::make_unique<queue>(ordinal_, false)), downloads_(std::make_unique<queue>(ordinal_, false)) {}
 inline cuda::cuda(cuda&&) noexcept = default;
 inline cuda& cuda::operator=(cuda&&) noexcept = default;
 inline cuda::~cuda() = default;
+inline detail::cuda_statistics cuda::statistics() const { return compute_->statistics(); }
 inline cuda::memory cuda::allocate(std::size_t bytes) { return memory(ordinal_, bytes, compute_->stream()); }
 inline cuda::host_memory cuda::staging(std::size_t bytes) { return host_memory(ordinal_, bytes, compute_->stream()); }
 
@@ -4135,6 +4572,8 @@ struct product_call {
   const T* bias = nullptr;
   bool relu = false;
   T* sums = nullptr; // (n): of each column of op(b) over k
+
+  bool operator==(const product_call&) const = default;
 };
 
 template <class T, class C>
@@ -4280,7 +4719,7 @@ public:
     return found;
   }
 
-  void run(cuda_products& with, const product_algorithm& by, cudaStream_t stream) {
+  void run(const product_algorithm& by, const cuda_place& on) {
     const bool sums = call_.sums != nullptr;
     set_epilogue(sums                                  ? CUBLASLT_EPILOGUE_BGRADB
                  : call_.relu && call_.bias != nullptr ? CUBLASLT_EPILOGUE_RELU_BIAS
@@ -4290,8 +4729,8 @@ public:
                  sums ? static_cast<const void*>(call_.sums) : call_.bias);
     const wide one = 1, beta = call_.addend == nullptr ? wide{0} : wide{1};
     const C* const c = call_.addend == nullptr ? call_.d : call_.addend;
-    check_cublas(cublasLtMatmul(with.handle(), &how_, &one, call_.a, &a_, call_.b, &b_, &beta, c, &d_, call_.d, &d_, &by.how,
-                                with.workspace(), cuda_products::workspace_bytes, stream),
+    check_cublas(cublasLtMatmul(on.handle, &how_, &one, call_.a, &a_, call_.b, &b_, &beta, c, &d_, call_.d, &d_, &by.how,
+                                on.workspace, cuda_products::workspace_bytes, on.stream),
                  op);
   }
 
@@ -4371,6 +4810,32 @@ private:
   cublasLtMatrixLayoutOpaque_t a_{}, b_{}, d_{};
 };
 
+// A product as work of a queue. It makes its descriptors when it is put on the GPU, so a run that is played back makes none.
+template <class T, class C = T>
+struct product_work {
+  product_call<T, C> call;
+  product_algorithm by;
+  bool tf32;
+
+  void operator()(const char*, const cuda_place& on) const { cublas_product<T, C>(call, tf32).run(by, on); }
+  bool operator==(const product_work& other) const {
+    return call == other.call && tf32 == other.tf32 && std::memcmp(&by.how, &other.by.how, sizeof by.how) == 0;
+  }
+  touched_memory touched() const {
+    const auto bytes = [](std::size_t rows, std::size_t columns, std::size_t ld, std::size_t of_one) {
+      return ((columns - 1) * ld + rows) * of_one;
+    };
+    touched_memory all;
+    all.add(call.a, bytes(call.transposes_a ? call.k : call.m, call.transposes_a ? call.m : call.k, call.lda, sizeof(T)), false);
+    all.add(call.b, bytes(call.transposes_b ? call.n : call.k, call.transposes_b ? call.k : call.n, call.ldb, sizeof(T)), false);
+    all.add(call.addend, bytes(call.m, call.n, call.ldd, sizeof(C)), false);
+    all.add(call.bias, call.m * sizeof(T), false);
+    all.add(call.d, bytes(call.m, call.n, call.ldd, sizeof(C)), true);
+    all.add(call.sums, call.n * sizeof(T), true);
+    return all;
+  }
+};
+
 } // namespace cairn::detail
 
 // cairn/ops/matmul/cuda.cuh
@@ -4386,14 +4851,16 @@ void matmul(cuda::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T
   const auto size = detail::checked_product(c, a, b, form, then);
   if (size.m == 0 || size.n == 0) return;
   if (size.k == 0) return detail::finish_with_kernels<T>(queue, op, c, a, form, then, true);
-  const detail::gpu_in_use now = queue.use(op);
   detail::cuda_products& with = queue.products(op);
   auto call = detail::column_major(c, a, b, form);
   const bool tf32 = queue.allow_tf32();
   const bool adds_vector =
       form == transpose::second ? then.bias != nullptr : form == transpose::first && then.row_sums != nullptr;
   const auto key = detail::cublas_product<T>::key(call, tf32, adds_vector);
-  const auto by = with.algorithm(key, [&] { return detail::cublas_product<T>(call, tf32).choose(with.handle(), form, key); });
+  const auto by = with.algorithm(key, [&] {
+    const detail::gpu_in_use now = queue.here(op);
+    return detail::cublas_product<T>(call, tf32).choose(with.handle(), form, key);
+  });
   epilogue<T> rest = then;
   // A bias or row sums that are not aligned as the library may require are left to a kernel; a bias is then added to the same
   // bits.
@@ -4403,7 +4870,10 @@ void matmul(cuda::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T
   if (rest.addend.data != nullptr && rest.addend.data == c.data)
     throw error("matmul: on a GPU, an addend that is the result itself is added without activation only; give the result memory "
                 "of its own");
-  detail::cublas_product<T>(call, tf32).run(with, by, queue.stream());
+  // Sums that a kernel makes come first: so the product is beside the next one of a backward pass, where it may be a branch.
+  detail::sum_rows<T>(queue, op, a, form, rest);
+  rest.row_sums = nullptr;
+  queue.put(op, detail::product_work<T>{call, by, tf32});
   detail::finish_with_kernels<T>(queue, op, c, a, form, rest);
 }
 
@@ -4422,15 +4892,16 @@ void matmul(cuda::queue& queue, matrix<accumulated<T>> c, matrix<const T> a, std
     if (!then.adds) detail::finish_with_kernels<sum>(queue, op, c, {}, form, {}, true);
     return detail::sum_rows<T>(queue, op, a, form, then);
   }
-  const detail::gpu_in_use now = queue.use(op);
   detail::cuda_products& with = queue.products(op);
   auto call = detail::column_major_of<T, sum>(c, a, b, form);
   if (then.adds) call.addend = c.data;
   const auto key = detail::cublas_product<T, sum>::key(call, false, false);
-  const auto by =
-      with.algorithm(key, [&] { return detail::cublas_product<T, sum>(call, false).choose(with.handle(), form, key); });
-  detail::cublas_product<T, sum>(call, false).run(with, by, queue.stream());
-  detail::sum_rows<T>(queue, op, a, form, then);
+  const auto by = with.algorithm(key, [&] {
+    const detail::gpu_in_use now = queue.here(op);
+    return detail::cublas_product<T, sum>(call, false).choose(with.handle(), form, key);
+  });
+  detail::sum_rows<T>(queue, op, a, form, then); // first, as above
+  queue.put(op, detail::product_work<T, sum>{call, by, false});
 }
 
 } // namespace cairn::ops
@@ -4545,13 +5016,30 @@ void convert(cuda::queue& queue, std::size_t count, To* to, const From* from) {
 
 // cairn/ops/copy/cuda.cuh
 
+namespace cairn::detail {
+
+// A copy of rows from the memory of a GPU to itself, as work of a queue.
+struct copied_rows {
+  void* to;
+  const void* from;
+  std::size_t to_pitch, from_pitch, width, rows; // bytes, but for the rows
+
+  void operator()(const char* op, const cuda_place& on) const {
+    check_cuda(rows == 1 ? cudaMemcpyAsync(to, from, width, cudaMemcpyDeviceToDevice, on.stream)
+                         : cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, rows, cudaMemcpyDeviceToDevice, on.stream),
+               op);
+  }
+  bool operator==(const copied_rows&) const = default;
+};
+
+} // namespace cairn::detail
+
 namespace cairn::ops {
 
 template <class T>
 void copy(cuda::queue& queue, std::size_t count, T* to, const T* from) {
   if (to == from || count == 0) return;
-  const detail::gpu_in_use now = queue.use("copy");
-  detail::check_cuda(cudaMemcpyAsync(to, from, count * sizeof(T), cudaMemcpyDeviceToDevice, queue.stream()), "copy");
+  queue.put("copy", detail::copied_rows{to, from, 0, 0, count * sizeof(T), 1});
 }
 
 template <class T>
@@ -4559,10 +5047,8 @@ void copy_matrix(cuda::queue& queue, matrix<T> to, std::type_identity_t<matrix<c
   detail::check_alike("copy_matrix", to, from);
   if (to.stride == to.columns && from.stride == to.columns) return copy(queue, to.rows * to.columns, to.data, from.data);
   if (to.data == from.data || to.rows == 0 || to.columns == 0) return;
-  const detail::gpu_in_use now = queue.use("copy_matrix");
-  detail::check_cuda(cudaMemcpy2DAsync(to.data, to.stride * sizeof(T), from.data, from.stride * sizeof(T), to.columns * sizeof(T),
-                                       to.rows, cudaMemcpyDeviceToDevice, queue.stream()),
-                     "copy_matrix");
+  queue.put("copy_matrix", detail::copied_rows{to.data, from.data, to.stride * sizeof(T), from.stride * sizeof(T),
+                                               to.columns * sizeof(T), to.rows});
 }
 
 } // namespace cairn::ops

@@ -20,7 +20,9 @@ from house import nvcc
 
 LEFT_OUT = 77
 DEVICE, LOSSES, NORMS = "tests/device/cuda.cu", "tests/ops/cuda/losses.cu", "tests/ops/cuda/norms.cu"
-TEAM, LAUNCH, QUAD, CUDA = (f"cairn/device/{name}.cuh" for name in ("cuda/team", "cuda/launch", "cuda/quad", "cuda"))
+GRAPHS = "tests/device/cuda/graphs.cu"
+TEAM, LAUNCH, QUAD, CUDA, RUN, BRANCHES = (f"cairn/device/{name}.cuh" for name in
+                                           ("cuda/team", "cuda/launch", "cuda/quad", "cuda", "cuda/noted_run", "cuda/graphs"))
 EACH = "const std::size_t i = std::size_t{blockIdx.x} * each_threads + threadIdx.x;\n  if (i < work.count) work.body(i);"
 TEAMS = "if (i < work.count) work.body(team"
 STORE_OF_WARP = "if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = mine;"
@@ -59,6 +61,11 @@ PLANTED_IN_HOST = [
     ("quads are taken at any address", LOSSES, QUAD, "% quad_bytes == 0", "% 4 == 0", r"(reads|writes) 16 bytes at an address that is not aligned"),
     ("a queue does not wait for another", DEVICE, CUDA, "cudaStreamWaitEvent(stream_, e.place, cudaEventWaitDefault)", "cudaSuccess",
      r"overlaps in time with a (read|write) of another stream"),
+    ("a product is beside one that reads its result", GRAPHS, RUN,
+     "if ((own.is_written || others.is_written) && own.begin < others.end && others.begin < own.end) return false;",
+     "if (false && own.begin < others.end) return false;", r"overlaps in time with a (read|write) of another stream"),
+    ("a branch is joined one op too late", GRAPHS, BRANCHES, "k.run.put(++i, on);", "k.run.put(++i, on);\n        k.run.put(++i, on);",
+     r"memory that an op of another stream (reads|writes), perhaps at the same time"),
 ]
 
 
@@ -121,7 +128,7 @@ def main():
             wrong = [found for found in two.map(lambda mistake: is_found(root, programs, linked, mistake), PLANTED + PLANTED_IN_HOST) if found]
     else:
         wrong = []
-        for source in (DEVICE, LOSSES, NORMS):
+        for source in (DEVICE, LOSSES, NORMS, GRAPHS):
             status, output = said(program_of(programs, source))
             wrong += [f"{source}: expected no finding, found status {status} and\n{output[-1000:]}"] if status else []
     print("\n".join(wrong))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// How often a step on a GPU calls the runtime, for eleven networks: each call costs the host microseconds. They run on the fake runtime,
-// and step_counts.txt is what they must find. With the environment variable CAIRN_WRITE the test writes that file anew.
+// How often a step on a GPU calls the runtime, for eleven networks, with ops put there one by one and with graphs: each call costs
+// the host microseconds. They run on the fake runtime, and step_counts.txt is what they must find. With the environment variable
+// CAIRN_WRITE the test writes that file anew.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -53,49 +54,68 @@ using Gpt = Sequential<Inputs<integers<6>>, Table, LearnedPositions<6, 8>,
                        Tied<Linear<8, 20, false>, Table>>;
 
 struct counts {
-  std::size_t launches = 0, products = 0, copies = 0, ordered = 0, waits = 0;
+  std::size_t launches = 0, products = 0, copies = 0, ordered = 0, waits = 0, graphs = 0;
 };
-// Since reset(). `ordered`: streams that wait for another; `waits`: of the host.
+// Since reset(). `ordered`: streams that wait for another; `waits`: of the host; `graphs`: launches of graphs.
 counts counted() {
   const fake::counts& now = fake::counted();
-  return {now.launches, now.products, now.copies, fake::calls("cudaStreamWaitEvent"), now.waits};
+  return {now.launches, now.products, now.copies, fake::calls("cudaStreamWaitEvent"), now.waits, now.graphs};
 }
 
 constexpr std::size_t rows = 4;
 
-// With inputs of this type.
-template <class Model, class Input = float, class Optimizer>
-std::string line_of(const std::string& name, const Optimizer& optimizer, double max_norm = 0,
-                    const detail::loss_scaling& scale = {}) {
+// What steps count after some that make their graphs, with inputs of this type.
+template <class Model, class Input, class Optimizer>
+counts counted_by(const std::string& name, const Optimizer& optimizer, double max_norm, const detail::loss_scaling& scale,
+                  bool graphs) {
   using type = trainer<Model, CrossEntropyLoss, Optimizer, batch<rows>, float, cuda>;
   fake::reset();
-  typename type::options given{.seed = 5, .loss_scale = scale};
+  typename type::options given{.seed = 5, .graphs = graphs, .loss_scale = scale};
   if (max_norm > 0) given.clip.max_norm = max_norm;
   type t{optimizer, given};
   const std::vector<Input> x(rows * type::input_shape.size(), Input{1});
   std::vector<int> y(rows * CrossEntropyLoss::targets_per_sample(type::output_shape));
   for (std::size_t i = 0; i < y.size(); ++i) y[i] = static_cast<int>(i % 4);
-  for (int step = 0; step < 3; ++step) t.step(x, y);
+  for (int step = 0; step < 4; ++step) t.step(x, y);
   const counts before = counted();
   constexpr std::size_t steps = 4;
   for (std::size_t step = 0; step < steps; ++step) t.step(x, y);
   const counts after = counted();
   t.wait();
-  std::string line;
-  for (const auto member : {&counts::launches, &counts::products, &counts::copies, &counts::ordered, &counts::waits}) {
+  counts of_step;
+  for (const auto member :
+       {&counts::launches, &counts::products, &counts::copies, &counts::ordered, &counts::waits, &counts::graphs}) {
     const std::size_t all = after.*member - before.*member;
     CHECK_MESSAGE(all % steps == 0, name); // each step makes as many as the others
-    const std::string number = std::to_string(all / steps);
+    of_step.*member = all / steps;
+  }
+  return of_step;
+}
+
+template <class Model, class Input = float, class Optimizer>
+std::string line_of(const std::string& name, const Optimizer& optimizer, double max_norm = 0,
+                    const detail::loss_scaling& scale = {}) {
+  const counts one_by_one = counted_by<Model, Input>(name, optimizer, max_norm, scale, false),
+               in_graphs = counted_by<Model, Input>(name, optimizer, max_norm, scale, true);
+  CHECK_MESSAGE(one_by_one.graphs == 0, name);
+  std::string line;
+  for (const std::size_t count :
+       {one_by_one.launches, one_by_one.products, one_by_one.copies, one_by_one.ordered, one_by_one.waits, in_graphs.graphs,
+        in_graphs.launches + in_graphs.products, in_graphs.copies}) {
+    const std::string number = std::to_string(count);
     line += std::string(9 - number.size(), ' ') + number;
   }
   return line + "  " + name + '\n';
 }
 
 std::string found() {
-  std::string all = "# Calls of the CUDA runtime in a step; written by the test of step_counts.cpp with CAIRN_WRITE=1. ordered: "
-                    "a stream waits\n"
-                    "# for another one. waits: the host waits for a stream.\n"
-                    " launches products   copies  ordered    waits  network\n";
+  std::string all =
+      "# Calls of the CUDA runtime in a step; written by the test of step_counts.cpp with CAIRN_WRITE=1. ordered: "
+      "a stream waits\n"
+      "# for another one. waits: the host waits for a stream. The last three are those of a step with graphs: launches "
+      "of graphs, ops\n"
+      "# besides, copies.\n"
+      " launches products   copies  ordered    waits   graphs      ops   copies  network\n";
   const SGD sgd{.learning_rate = 0.01, .momentum = 0.9};
   all += line_of<Mlp>("mlp, SGD", sgd);
   all += line_of<checkpoint<sqrt_n, Mlp>>("mlp, sqrt_n, SGD", sgd);

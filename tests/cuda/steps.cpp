@@ -39,21 +39,26 @@ const std::string in_second = "trainer, step 2: cuda, ";
 
 TEST_CASE(
     "cuda: from the second step on nothing is allocated, made or asked for, nothing waits, and no stream is the default one") {
-  fake::reset();
-  type t{AdamW{}, {.seed = 5}};
-  const testing::samples s(testing::most_rows, 1);
-  static_cast<void>(double{t.step(s.x, s.y)});
-  const fake::counts before = fake::counted();
-  for (int step = 0; step < 5; ++step) t.step(s.x, s.y);
-  t.wait();
-  const fake::counts after = fake::counted();
-  CHECK(after.launches > before.launches + 50);
-  CHECK(after.products >= before.products + 5 * 8);
-  CHECK(after.allocations == before.allocations);
-  CHECK(after.made == before.made);
-  CHECK(after.asked == before.asked);
-  CHECK(after.waits == before.waits);
-  CHECK(after.default_stream == 0);
+  for (const bool graphs : {true, false}) {
+    fake::reset();
+    type t{AdamW{}, {.seed = 5, .graphs = graphs}};
+    const testing::samples s(testing::most_rows, 1);
+    static_cast<void>(double{t.step(s.x, s.y)});
+    const fake::counts before = fake::counted();
+    for (int step = 0; step < 5; ++step) t.step(s.x, s.y);
+    t.wait();
+    const fake::counts after = fake::counted();
+    const std::size_t one_by_one = graphs ? 3 : 5; // and for two of them graphs are captured
+    CHECK(after.launches > before.launches + one_by_one * 10);
+    CHECK(after.products >= before.products + one_by_one * 8);
+    CHECK(after.graphs == (graphs ? 4 : 0));
+    CHECK(after.captures == (graphs ? 2 : 0));
+    CHECK(after.allocations == before.allocations);
+    CHECK(after.made == before.made);
+    CHECK(after.asked == before.asked);
+    CHECK(after.waits == before.waits);
+    CHECK(after.default_stream == 0);
+  }
 }
 
 TEST_CASE("cuda: numbers do not depend on the order in which streams and blocks get their turn") {

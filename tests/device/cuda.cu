@@ -187,7 +187,8 @@ TEST_CASE("cuda: the queue of copies computes nothing that needs room, and says 
                        error);
   CHECK_THROWS_WITH_AS(testing::gpu().compute().kept("batch_norm_backward", std::size_t{1} << 40),
                        doctest::Contains("cut the layer into several"), error);
-  CHECK_THROWS_WITH_AS(testing::gpu().compute().start("an op", nullptr, std::size_t{1} << 40, 32, nullptr),
+  const int argument = 0;
+  CHECK_THROWS_WITH_AS(testing::gpu().compute().start("an op", nullptr, std::size_t{1} << 40, 32, &argument),
                        doctest::Contains("1 to 2147483647 blocks"), error);
 }
 

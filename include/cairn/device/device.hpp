@@ -62,6 +62,7 @@ namespace cairn::types {
 struct device_options {
   std::size_t threads = 1; // inside one op
   int ordinal = 0;         // which one, where a machine has several of the kind
+  bool graphs = true;      // may record work that comes again, and put it there by one call, as CUDA graphs do
 };
 
 } // namespace cairn::types

@@ -94,7 +94,7 @@ int main(int count, char** words) try {
   if (asked.wants("smoke") && !gpu_bench::smokes()) return 1;
   double floor = 0;
   {
-    cairn::cuda device;
+    cairn::cuda device({.graphs = false}); // ops are measured one by one, and steps with trainers' own devices
     if (asked.wants("machine") || asked.wants("ops")) {
       floor = gpu_bench::copied_bytes_per_second(device, asked);
       std::printf("%s. Versions: %s. It copies %s GB/s in its memory, read and written bytes: the floor of what is bound by "

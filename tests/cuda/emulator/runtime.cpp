@@ -15,6 +15,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <string>
@@ -25,6 +26,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "../fake/graphs.hpp"
 #include "../fake/services.hpp"
 #include "block.hpp"
 #include "emulator.hpp"
@@ -117,13 +119,24 @@ const kernels& code() {
   return now().code;
 }
 
-cudaError_t copy(void* to, const void* from, std::size_t bytes) {
+// Null if there is none.
+const kernel* kernel_of(const void* host) {
+  const auto name = now().names.find(host);
+  const auto found = name == now().names.end() ? code().end() : code().find(name->second);
+  return found == code().end() ? nullptr : &found->second;
+}
+
+// Whether these bytes are in one allocation, if they are a GPU's at all.
+bool is_in_bounds(const void* at, std::size_t bytes) {
+  const allocation* const of = memory().of(at);
+  return of == nullptr || reinterpret_cast<std::uint64_t>(at) + bytes <= of->first + of->bytes;
+}
+void copy(void* to, const void* from, std::size_t bytes) {
   const bool to_gpu = memory().of(to) != nullptr, from_gpu = memory().of(from) != nullptr;
   if ((to_gpu && !touch_range("a copy", to, bytes, true)) || (from_gpu && !touch_range("a copy", from, bytes, false)))
-    return failing(cudaErrorInvalidValue);
+    return report("a copy", "is out of the bounds of any memory of a GPU");
   std::memcpy(to_gpu ? memory().contents(reinterpret_cast<std::uint64_t>(to)) : to,
               from_gpu ? memory().contents(reinterpret_cast<std::uint64_t>(from)) : from, bytes);
-  return cudaSuccess;
 }
 
 } // namespace
@@ -151,13 +164,43 @@ bool may_use(cudaStream_t s) {
   return s == nullptr ||
          (emulator::now().all_streams.contains(emulator::of(s)) && emulator::of(s)->gpu == emulator::current_gpu());
 }
-void put(cudaStream_t s, std::uint64_t, std::function<void()> work, const std::vector<range>& touched) {
+void put_on(cudaStream_t s, std::uint64_t, std::function<void()> work, const std::vector<range>& touched) {
   emulator::streams().begin(emulator::number_of(s));
   for (const range& r : touched)
     if (!emulator::touch_range("a product", r.at, r.bytes, r.is_written))
       emulator::report("a product", "has an operand out of the bounds of any memory of a GPU");
   work();
 }
+
+std::size_t argument_bytes(const void* host) {
+  const emulator::kernel* const k = emulator::kernel_of(host);
+  return k == nullptr ? 0 : k->parameter_bytes;
+}
+std::uint64_t time_of(const launch&) { return 0; } // the emulator counts instructions
+std::function<void()> work_of(const launch& given) {
+  return [given] {
+    using namespace emulator;
+    const kernel& launched = *kernel_of(given.kernel);
+    now().executed.insert(launched.name);
+    try {
+      now().running.run({&launched, given.argument.data(), static_cast<unsigned>(given.blocks),
+                         static_cast<unsigned>(given.threads), current_gpu()},
+                        now().counts ? &now().counted : nullptr);
+    } catch (const fault& f) {
+      now().failed = static_cast<cudaError_t>(f.code); // this call has succeeded: the GPU is asked later
+    }
+  };
+}
+place place_of(cudaStream_t s) {
+  return std::make_shared<emulator::order::clock>(emulator::streams().record(emulator::number_of(s)));
+}
+void wait_for(cudaStream_t s, const place& at) {
+  emulator::streams().wait(emulator::number_of(s), *static_cast<const emulator::order::clock*>(at.get()));
+}
+cudaStream_t stream_of_branch() {
+  return reinterpret_cast<cudaStream_t>(new emulator::stream{emulator::streams().add_stream(), emulator::current_gpu()});
+}
+bool forgets_patch() { return false; }
 
 } // namespace fake
 
@@ -203,22 +246,8 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* how, const void* host,
   if (blocks.x == 0 || threads.x == 0 || threads.x > 1024 || blocks.y != 1 || threads.y != 1 || blocks.z != 1 || threads.z != 1)
     return failing(cudaErrorInvalidConfiguration);
   if (!fake::may_use(how->stream)) return failing(cudaErrorInvalidResourceHandle);
-  const auto name = now().names.find(host);
-  const auto found = name == now().names.end() ? code().end() : code().find(name->second);
-  if (found == code().end()) return failing(cudaErrorNoKernelImageForDevice);
-  const kernel& launched = found->second;
-  if (launched.parameter_bytes > 4096) return failing(cudaErrorInvalidValue);
-  std::vector<std::byte> parameters(launched.parameter_bytes);
-  std::memcpy(parameters.data(), arguments[0], parameters.size());
-  streams().begin(number_of(how->stream));
-  now().executed.insert(launched.name);
-  try {
-    now().running.run({&launched, parameters.data(), blocks.x, threads.x, current_gpu()},
-                      now().counts ? &now().counted : nullptr);
-  } catch (const fault& f) {
-    now().failed = static_cast<cudaError_t>(f.code); // this call has succeeded: the GPU is asked later
-  }
-  return cudaSuccess;
+  if (kernel_of(host) == nullptr) return failing(cudaErrorNoKernelImageForDevice);
+  return fake::start(how->stream, host, blocks.x, threads.x, arguments[0]) ? cudaSuccess : failing(cudaErrorInvalidValue);
 }
 
 const char* cudaGetErrorName(cudaError_t code) {
@@ -254,6 +283,7 @@ cudaError_t cudaDeviceReset() {
 
 cudaError_t cudaMalloc(void** block, std::size_t bytes) {
   ENTER();
+  if (fake::refused_in_capture()) return failing(cudaErrorStreamCaptureUnsupported);
   *block = memory().take(bytes, current_gpu());
   return *block == nullptr ? failing(cudaErrorMemoryAllocation) : cudaSuccess;
 }
@@ -293,11 +323,13 @@ cudaError_t cudaStreamDestroy(cudaStream_t s) {
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t s) {
   ENTER();
+  if (fake::spoil_capture_of(s)) return failing(cudaErrorStreamCaptureUnsupported);
   streams().host_waits(streams().record(number_of(s)));
   return cudaSuccess;
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned) {
   ENTER();
+  if (const auto code = fake::captured_wait(s, e)) return *code == cudaSuccess ? cudaSuccess : failing(*code);
   streams().wait(number_of(s), of(e).at);
   return cudaSuccess;
 }
@@ -317,6 +349,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t e) {
 cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s) {
   ENTER();
   if (!fake::may_use(s) || of(e).gpu != current_gpu()) return failing(cudaErrorInvalidResourceHandle);
+  if (fake::captured_record(s, e)) return cudaSuccess;
   of(e).at = streams().record(number_of(s));
   of(e).is_recorded = true;
   of(e).time = now().running.instructions();
@@ -324,6 +357,7 @@ cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s) {
 }
 cudaError_t cudaEventQuery(cudaEvent_t e) {
   ENTER();
+  if (fake::spoil_capture_of(e)) return failing(cudaErrorStreamCaptureUnsupported);
   streams().host_waits(of(e).at);
   return cudaSuccess;
 }
@@ -338,6 +372,7 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEven
 cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t s) {
   ENTER();
   if (!fake::may_use(s)) return failing(cudaErrorInvalidResourceHandle);
+  if (fake::spoil_capture_of(s)) return failing(cudaErrorStreamCaptureUnsupported); // Cairn sets memory when it is made
   streams().begin(number_of(s));
   if (!touch_range("a memset", to, bytes, true)) return failing(cudaErrorInvalidValue);
   if (value != 0 || memory().of(to)->filled_by != streams().latest()) // fresh memory of the emulator is 0
@@ -350,8 +385,9 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
   const bool from_gpu = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
   if (fake::owns(to) != to_gpu || fake::owns(from) != from_gpu) return failing(cudaErrorInvalidValue);
   if (!fake::may_use(s)) return failing(cudaErrorInvalidResourceHandle);
-  streams().begin(number_of(s));
-  return copy(to, from, bytes);
+  if (!is_in_bounds(to, bytes) || !is_in_bounds(from, bytes)) return failing(cudaErrorInvalidValue);
+  fake::put(s, 0, [=] { copy(to, from, bytes); });
+  return cudaSuccess;
 }
 cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
                               std::size_t height, cudaMemcpyKind kind, cudaStream_t s) {
@@ -359,12 +395,12 @@ cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from, 
   if (kind != cudaMemcpyDeviceToDevice || !fake::owns(to) || !fake::owns(from)) return failing(cudaErrorInvalidValue);
   if (width > to_pitch || width > from_pitch) return failing(cudaErrorInvalidPitchValue);
   if (!fake::may_use(s)) return failing(cudaErrorInvalidResourceHandle);
-  streams().begin(number_of(s));
-  for (std::size_t row = 0; row < height; ++row) {
-    const cudaError_t code =
-        copy(static_cast<std::byte*>(to) + row * to_pitch, static_cast<const std::byte*>(from) + row * from_pitch, width);
-    if (code != cudaSuccess) return code;
-  }
+  if (!is_in_bounds(to, (height - 1) * to_pitch + width) || !is_in_bounds(from, (height - 1) * from_pitch + width))
+    return failing(cudaErrorInvalidValue);
+  fake::put(s, 0, [=] {
+    for (std::size_t row = 0; row < height; ++row)
+      copy(static_cast<std::byte*>(to) + row * to_pitch, static_cast<const std::byte*>(from) + row * from_pitch, width);
+  });
   return cudaSuccess;
 }
 

@@ -9,6 +9,7 @@
 #include <cairn/core/float16.hpp>
 
 #include "fake.hpp"
+#include "graphs.hpp"
 #include "services.hpp"
 
 // Our own contents of the library's opaque structures.
@@ -212,6 +213,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
                                               cublasLtMatmulPreference_t p, int most, cublasLtMatmulHeuristicResult_t results[],
                                               int* count) {
   ENTER();
+  if (fake::refused_in_capture()) return CUBLAS_STATUS_INTERNAL_ERROR;
   fake::count(fake::counter::asked);
   *count = 0;
   const description& how = in<description>(d);

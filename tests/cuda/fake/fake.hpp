@@ -7,6 +7,9 @@
 //     that the streams and their events allow.
 //   * Kernels are function objects that a C++ compiler has read (device/cuda/launch.cuh); their blocks run forwards or backwards.
 //   * A test can make a call fail, with any code.
+//   * Streams can be captured into graphs. Their nodes are done in any order that the edges allow. What a GPU refuses while it
+//     captures is refused: to wait for a stream, to ask for an event or an algorithm, to allocate, to wait for work that is not
+//     captured, and to end while a branch is not joined. Graphs cannot be captured by another mode than the thread's.
 //   * Time is computed and not measured. Each piece of work takes as long as the functions below say, and moves on its stream's
 //     clock. An event carries that clock to the streams that wait for it, and to the host if the host asks for the event.
 // It is stricter than a GPU in what is forbidden. Several threads may use it. The environment variable FAKE_GPUS is the number of
@@ -31,6 +34,9 @@ struct counts {
   std::size_t default_stream = 0; // calls that name no stream
   std::size_t made = 0;           // streams, events and handles
   std::size_t asked = 0;          // requests for an algorithm
+  std::size_t graphs = 0;         // launches of graphs
+  std::size_t captures = 0;       // graphs that were made ready to be launched
+  std::size_t patches = 0;        // arguments of kernels that were replaced in a graph
 };
 const counts& counted();
 
@@ -46,6 +52,9 @@ std::size_t calls(const std::string& function);
 void gpus(int count);
 // From now on cuBLASLt has no algorithm for this epilogue; if `only_when_checked`, it offers one that its check refuses.
 void refuse(cublasLtEpilogue_t epilogue, bool only_when_checked = false);
+
+// Makes the runtime forget this one of the following replacements of an argument in a graph, though it says that it was done.
+void forget_patch(std::size_t patch);
 
 // The number of blocks of device memory in use.
 std::size_t blocks();

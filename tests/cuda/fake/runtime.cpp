@@ -17,6 +17,7 @@
 #include <cairn/device/cuda/launch.cuh>
 
 #include "../../train/apart.hpp"
+#include "graphs.hpp"
 #include "state.hpp"
 
 namespace fake {
@@ -53,6 +54,7 @@ std::size_t calls(const std::string& function) { return now().calls[function]; }
 void refuse(cublasLtEpilogue_t epilogue, bool only_when_checked) {
   (only_when_checked ? now().unchecked : now().refused).insert(epilogue);
 }
+void forget_patch(std::size_t patch) { now().forgotten_patch = patch; }
 void fail(const std::string& function, std::size_t call, int code) {
   const one_call call_of_test;
   now().failures[function] = {call, code};
@@ -77,6 +79,7 @@ void reset(std::uint64_t seed) {
   s.unchecked.clear();
   s.gpus = fake::gpus_of_machine();
   s.clocks.clear();
+  s.forgotten_patch = ~std::size_t{0};
   ++s.resets;
   s.order.seed(seed);
 }
@@ -129,7 +132,12 @@ one_call::~one_call() {
 }
 void count(counter of) {
   counts& own = now().counted;
-  ++(of == counter::products ? own.products : of == counter::made ? own.made : own.asked);
+  ++(of == counter::products   ? own.products
+     : of == counter::made     ? own.made
+     : of == counter::asked    ? own.asked
+     : of == counter::graphs   ? own.graphs
+     : of == counter::captures ? own.captures
+                               : own.patches);
 }
 bool is_refused(cublasLtEpilogue_t epilogue, bool is_check) {
   return now().refused.contains(epilogue) || (is_check && now().unchecked.contains(epilogue));
@@ -139,7 +147,7 @@ void* contents(const void* at) { return const_cast<void*>(at); }
 bool may_use(cudaStream_t stream) { return now().may_use(stream); }
 
 // The device's memory is open while the work runs. What it touches is not needed here: memory that is no block's is closed.
-void put(cudaStream_t stream, std::uint64_t nanoseconds, std::function<void()> work, const std::vector<range>&) {
+void put_on(cudaStream_t stream, std::uint64_t nanoseconds, std::function<void()> work, const std::vector<range>&) {
   state& s = now();
   if (stream == nullptr) ++s.counted.default_stream;
   const std::size_t queue = s.queue_of(stream);
@@ -150,6 +158,31 @@ void put(cudaStream_t stream, std::uint64_t nanoseconds, std::function<void()> w
     work();
   });
 }
+
+std::size_t argument_bytes(const void* kernel) { return static_cast<const cairn::detail::kernel_of_host*>(kernel)->bytes; }
+std::uint64_t time_of(const launch& given) { return time_of_launch(given.blocks * given.threads); }
+std::function<void()> work_of(const launch& given) {
+  return [given] {
+    const bool backwards = ++now().kernels_run % 2 == 0;
+    static_cast<const cairn::detail::kernel_of_host*>(given.kernel)->run(given.argument.data(), given.blocks, backwards);
+  };
+}
+place place_of(cudaStream_t stream) {
+  const std::size_t queue = now().queue_of(stream);
+  const auto made = std::make_shared<event>();
+  made->time = std::make_shared<moment>();
+  now().order.put(queue, [queue, at = made->time](cairn::cpu::queue&) { *at = {now().clocks[queue], now().resets}; });
+  made->place = now().order.record(queue);
+  return made;
+}
+void wait_for(cudaStream_t stream, const place& at) {
+  const event& e = *static_cast<const event*>(at.get());
+  const std::size_t queue = now().queue_of(stream);
+  now().order.wait(queue, e.place);
+  now().order.put(queue, [queue, time = e.time](cairn::cpu::queue&) { set_behind(now().clocks[queue], time); });
+}
+cudaStream_t stream_of_branch() { return reinterpret_cast<cudaStream_t>(now().order.add_queue() + 1); }
+bool forgets_patch() { return now().forgotten_patch-- == 0; }
 
 } // namespace fake
 
@@ -188,6 +221,7 @@ cudaError_t cudaGetLastError() { return std::exchange(fake::last_error(), cudaSu
 // The block, rounded up to 256 bytes, ends where a page begins that nothing can access.
 cudaError_t cudaMalloc(void** block, std::size_t bytes) {
   ENTER();
+  if (fake::refused_in_capture()) return fake::last_error() = cudaErrorStreamCaptureUnsupported;
   ++now().counted.allocations;
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   const std::size_t whole = (bytes + page - 1) / page * page, aligned = (bytes + 255) / 256 * 256;
@@ -244,6 +278,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   ENTER();
+  if (fake::spoil_capture_of(stream)) return fake::last_error() = cudaErrorStreamCaptureUnsupported;
   ++now().counted.waits;
   const std::size_t queue = now().queue_of(stream);
   now().order.run_until(now().order.record(queue));
@@ -252,6 +287,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t e, unsigned) {
   ENTER();
+  if (const auto code = fake::captured_wait(stream, e)) return fake::last_error() = *code;
   const std::size_t queue = now().queue_of(stream);
   now().order.wait(queue, of(e).place);
   now().order.put(queue, [queue, at = of(e).time](cairn::cpu::queue&) { fake::set_behind(now().clocks[queue], at); });
@@ -273,6 +309,7 @@ cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t stream) {
   ENTER();
   if (stream == nullptr) ++now().counted.default_stream;
   if (!now().may_use(stream) || of(e).gpu != fake::current_gpu()) return cudaErrorInvalidResourceHandle;
+  if (fake::captured_record(stream, e)) return cudaSuccess;
   const std::size_t queue = now().queue_of(stream);
   of(e).time = std::make_shared<fake::moment>();
   now().order.put(queue, [queue, at = of(e).time](cairn::cpu::queue&) { *at = {now().clocks[queue], now().resets}; });
@@ -281,6 +318,7 @@ cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t stream) {
 }
 cudaError_t cudaEventQuery(cudaEvent_t e) {
   ENTER();
+  if (fake::spoil_capture_of(e)) return fake::last_error() = cudaErrorStreamCaptureUnsupported;
   now().order.run_some();
   if (!now().order.is_over(of(e).place)) return fake::last_error() = cudaErrorNotReady;
   // The event is over, but perhaps not yet by the host's clock, which each query moves on.
@@ -316,7 +354,10 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
   const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
   if (now().owns(to) != to_device || now().owns(from) != from_device) return cudaErrorInvalidValue;
   // Pageable memory is copied by way of the runtime's own: a GPU makes the host wait until that is done.
-  if ((!to_device && !now().is_pinned(to)) || (!from_device && !now().is_pinned(from))) ++now().counted.waits;
+  if ((!to_device && !now().is_pinned(to)) || (!from_device && !now().is_pinned(from))) {
+    if (fake::spoil_capture_of(stream)) return fake::last_error() = cudaErrorStreamCaptureUnsupported;
+    ++now().counted.waits;
+  }
   fake::put(stream, fake::time_of_copy(bytes), [=] { std::memcpy(to, from, bytes); });
   return cudaSuccess;
 }
@@ -340,13 +381,7 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* how, const void* kerne
   if (blocks == 0 || threads == 0 || threads > 1024 || how->gridDim.y != 1 || how->blockDim.y != 1)
     return cudaErrorInvalidConfiguration;
   if (!now().may_use(how->stream)) return cudaErrorInvalidResourceHandle;
-  const auto& made = *static_cast<const cairn::detail::kernel_of_host*>(kernel);
-  if (made.bytes > 4096) return cudaErrorInvalidValue;
-  std::vector<std::byte> given(made.bytes);
-  std::memcpy(given.data(), arguments[0], made.bytes);
-  const bool backwards = now().counted.launches % 2 == 0;
-  fake::put(how->stream, fake::time_of_launch(blocks * threads), [=, &made] { made.run(given.data(), blocks, backwards); });
-  return cudaSuccess;
+  return fake::start(how->stream, kernel, blocks, threads, arguments[0]) ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 } // extern "C"

@@ -50,6 +50,8 @@ struct state {
   std::map<std::size_t, std::uint64_t> clocks; // of each stream
   std::map<std::size_t, int> gpu_of_stream;    // of streams that are not destroyed
   std::size_t resets = 0;
+  std::size_t forgotten_patch = ~std::size_t{0};
+  std::size_t kernels_run = 0;
   int gpus = gpus_of_machine();
 
   bool is_open = false; // whether the device's memory can be read and written

@@ -35,6 +35,8 @@ struct product_call {
   const T* bias = nullptr;
   bool relu = false;
   T* sums = nullptr; // (n): of each column of op(b) over k
+
+  bool operator==(const product_call&) const = default;
 };
 
 template <class T, class C>

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
 #include <span>
 #include <type_traits>
@@ -16,6 +17,7 @@
 #include <cairn/core/float16.hpp>
 #include <cairn/device/cuda.cuh>
 #include <cairn/device/cuda/error.cuh>
+#include <cairn/device/cuda/noted_run.cuh>
 #include <cairn/device/cuda/products.cuh>
 #include <cairn/ops/matmul/column_major.cuh>
 #include <cairn/ops/matmul/matmul.hpp>
@@ -99,7 +101,7 @@ public:
     return found;
   }
 
-  void run(cuda_products& with, const product_algorithm& by, cudaStream_t stream) {
+  void run(const product_algorithm& by, const cuda_place& on) {
     const bool sums = call_.sums != nullptr;
     set_epilogue(sums                                  ? CUBLASLT_EPILOGUE_BGRADB
                  : call_.relu && call_.bias != nullptr ? CUBLASLT_EPILOGUE_RELU_BIAS
@@ -109,8 +111,8 @@ public:
                  sums ? static_cast<const void*>(call_.sums) : call_.bias);
     const wide one = 1, beta = call_.addend == nullptr ? wide{0} : wide{1};
     const C* const c = call_.addend == nullptr ? call_.d : call_.addend;
-    check_cublas(cublasLtMatmul(with.handle(), &how_, &one, call_.a, &a_, call_.b, &b_, &beta, c, &d_, call_.d, &d_, &by.how,
-                                with.workspace(), cuda_products::workspace_bytes, stream),
+    check_cublas(cublasLtMatmul(on.handle, &how_, &one, call_.a, &a_, call_.b, &b_, &beta, c, &d_, call_.d, &d_, &by.how,
+                                on.workspace, cuda_products::workspace_bytes, on.stream),
                  op);
   }
 
@@ -188,6 +190,32 @@ private:
   product_call<T, C> call_;
   cublasLtMatmulDescOpaque_t how_{};
   cublasLtMatrixLayoutOpaque_t a_{}, b_{}, d_{};
+};
+
+// A product as work of a queue. It makes its descriptors when it is put on the GPU, so a run that is played back makes none.
+template <class T, class C = T>
+struct product_work {
+  product_call<T, C> call;
+  product_algorithm by;
+  bool tf32;
+
+  void operator()(const char*, const cuda_place& on) const { cublas_product<T, C>(call, tf32).run(by, on); }
+  bool operator==(const product_work& other) const {
+    return call == other.call && tf32 == other.tf32 && std::memcmp(&by.how, &other.by.how, sizeof by.how) == 0;
+  }
+  touched_memory touched() const {
+    const auto bytes = [](std::size_t rows, std::size_t columns, std::size_t ld, std::size_t of_one) {
+      return ((columns - 1) * ld + rows) * of_one;
+    };
+    touched_memory all;
+    all.add(call.a, bytes(call.transposes_a ? call.k : call.m, call.transposes_a ? call.m : call.k, call.lda, sizeof(T)), false);
+    all.add(call.b, bytes(call.transposes_b ? call.n : call.k, call.transposes_b ? call.k : call.n, call.ldb, sizeof(T)), false);
+    all.add(call.addend, bytes(call.m, call.n, call.ldd, sizeof(C)), false);
+    all.add(call.bias, call.m * sizeof(T), false);
+    all.add(call.d, bytes(call.m, call.n, call.ldd, sizeof(C)), true);
+    all.add(call.sums, call.n * sizeof(T), true);
+    return all;
+  }
 };
 
 } // namespace cairn::detail

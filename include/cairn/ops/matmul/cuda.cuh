@@ -27,14 +27,16 @@ void matmul(cuda::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T
   const auto size = detail::checked_product(c, a, b, form, then);
   if (size.m == 0 || size.n == 0) return;
   if (size.k == 0) return detail::finish_with_kernels<T>(queue, op, c, a, form, then, true);
-  const detail::gpu_in_use now = queue.use(op);
   detail::cuda_products& with = queue.products(op);
   auto call = detail::column_major(c, a, b, form);
   const bool tf32 = queue.allow_tf32();
   const bool adds_vector =
       form == transpose::second ? then.bias != nullptr : form == transpose::first && then.row_sums != nullptr;
   const auto key = detail::cublas_product<T>::key(call, tf32, adds_vector);
-  const auto by = with.algorithm(key, [&] { return detail::cublas_product<T>(call, tf32).choose(with.handle(), form, key); });
+  const auto by = with.algorithm(key, [&] {
+    const detail::gpu_in_use now = queue.here(op);
+    return detail::cublas_product<T>(call, tf32).choose(with.handle(), form, key);
+  });
   epilogue<T> rest = then;
   // A bias or row sums that are not aligned as the library may require are left to a kernel; a bias is then added to the same
   // bits.
@@ -44,7 +46,10 @@ void matmul(cuda::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T
   if (rest.addend.data != nullptr && rest.addend.data == c.data)
     throw error("matmul: on a GPU, an addend that is the result itself is added without activation only; give the result memory "
                 "of its own");
-  detail::cublas_product<T>(call, tf32).run(with, by, queue.stream());
+  // Sums that a kernel makes come first: so the product is beside the next one of a backward pass, where it may be a branch.
+  detail::sum_rows<T>(queue, op, a, form, rest);
+  rest.row_sums = nullptr;
+  queue.put(op, detail::product_work<T>{call, by, tf32});
   detail::finish_with_kernels<T>(queue, op, c, a, form, rest);
 }
 
@@ -63,15 +68,16 @@ void matmul(cuda::queue& queue, matrix<accumulated<T>> c, matrix<const T> a, std
     if (!then.adds) detail::finish_with_kernels<sum>(queue, op, c, {}, form, {}, true);
     return detail::sum_rows<T>(queue, op, a, form, then);
   }
-  const detail::gpu_in_use now = queue.use(op);
   detail::cuda_products& with = queue.products(op);
   auto call = detail::column_major_of<T, sum>(c, a, b, form);
   if (then.adds) call.addend = c.data;
   const auto key = detail::cublas_product<T, sum>::key(call, false, false);
-  const auto by =
-      with.algorithm(key, [&] { return detail::cublas_product<T, sum>(call, false).choose(with.handle(), form, key); });
-  detail::cublas_product<T, sum>(call, false).run(with, by, queue.stream());
-  detail::sum_rows<T>(queue, op, a, form, then);
+  const auto by = with.algorithm(key, [&] {
+    const detail::gpu_in_use now = queue.here(op);
+    return detail::cublas_product<T, sum>(call, false).choose(with.handle(), form, key);
+  });
+  detail::sum_rows<T>(queue, op, a, form, then); // first, as above
+  queue.put(op, detail::product_work<T, sum>{call, by, false});
 }
 
 } // namespace cairn::ops
