@@ -365,9 +365,9 @@ ncclResult_t ncclGroupStart() {
   return ncclSuccess;
 }
 ncclResult_t ncclGroupEnd() {
-  ENTER();
   if (--of_thread().depth > 0) return ncclSuccess;
-  const group g = std::exchange(of_thread(), {});
+  const group g = std::exchange(of_thread(), {}); // it is over even if the call fails
+  ENTER();
   if (g.depth < 0) return ncclInvalidUsage;
   if (g.of == nullptr) return ncclSuccess;
   ++own().counted.groups;
