@@ -38,9 +38,12 @@
 #include <cairn/comm/nccl/ordered_sum.cuh>
 #include <cairn/comm/numbered_call.hpp>
 #include <cairn/comm/rank_call.hpp>
+#include <cairn/core/deadline.hpp>
 #include <cairn/core/error.hpp>
 #include <cairn/core/memory.hpp>
+#include <cairn/device/cpu.hpp>
 #include <cairn/device/cuda.cuh>
+#include <cairn/device/cuda/in_use.cuh>
 #include <cairn/device/wait_on_host.hpp>
 
 namespace cairn::detail {

@@ -15,6 +15,7 @@
 #include <cairn/comm/nccl/nccl_handle.cuh>
 #include <cairn/comm/nccl/nccl_stream.cuh>
 #include <cairn/comm/nccl/ordered_sum.cuh>
+#include <cairn/device/cuda/in_use.cuh>
 
 namespace cairn::detail {
 
