@@ -88,7 +88,7 @@ build() {
     if [[ $program == @(densenet|resnet) ]]; then sources[$program]+=" examples/image_training/image_training.cpp"; fi
   done
   sources[gpu_bench]=$(echo tests/bench/gpu/*.cu)
-  sources[tests]="$(find tests/device tests/ops tests/cuda -name '*.cu' -not -path '*/emulator/*' | sort | tr '\n' ' ')tests/main.cpp"
+  sources[tests]="$(find tests/device tests/ops tests/cuda tests/comm/nccl/ordered_sum.cu -name '*.cu' -not -path '*/emulator/*' | sort | tr '\n' ' ')tests/main.cpp"
   # shellcheck disable=SC2016
   for source in $(for program in "${examples[@]}" "${programs[@]}"; do echo "${sources[$program]}"; done | tr ' ' '\n' | awk '!seen[$0]++'); do
     printf '%s\0%s\0' "$source" "$(object "$source")"
@@ -202,7 +202,7 @@ run trainers "tests of trainers" tests trainers '*tests/cuda/*' '*cuda/ranks*'
 run trainers "the examples" train_examples
 run trainers "kernels of one's own" limited "$folder/own_kernel"
 run trainers "the accuracy of mnist on the processor and on the GPU, which may be 0.3 points apart" accuracies
-run ranks "tests of ranks" tests ranks '*tests/cuda/ranks*'
+run ranks "tests of ranks" tests ranks '*tests/cuda/ranks*,*tests/comm/*'
 run bench "what calls cost the host" table constants
 for part in steps products ops; do run bench "what it reaches: $part" table "$part"; done
 run bench "PyTorch's steps" peers

@@ -4,10 +4,11 @@
 // solved at run time and run by the same code as all others. No bit of the final weights depends on which one is picked.
 //
 // Ranks are threads of one process, processes that mpirun or srun has started, or one alone; the body that trains is compiled
-// once for all of them (ranks.md).
+// once for all of them (ranks.md). It is compiled once more for ranks that are GPUs, whose gradients NCCL sums (gpus.md).
 //
 // uses: ranks_of_program
 // has --device cuda
+// has --communicator nccl
 // test: --epochs 1 --samples 512
 // test: --epochs 1 --samples 256 --communicator loopback --accumulate 2
 // test: --epochs 1 --samples 512 --policy all --ranks 2
@@ -37,6 +38,10 @@
 #include "../devices.hpp"
 #include "../found_digits.hpp"
 #include "../ranks_of_program/ranks_of_program.hpp"
+
+#if CAIRN_WITH_NCCL
+#include <cairn/comm/nccl/nccl.cuh>
+#endif
 
 namespace mine {
 
@@ -81,77 +86,82 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-template <class Policy>
-using model = ddp<checkpoint<Policy, Net>, any_rank, bucket_bytes<2_MiB>>;
+template <class Policy, class Rank = any_rank>
+using model = ddp<checkpoint<Policy, Net>, Rank, bucket_bytes<2_MiB>>;
 
 using solved_curve = memory_curve<Net, capacity>;
 using solved_step = solved_curve::step;
 
-// If a solved step is given, the compiled schedule of Policy is not used. Only rank 0 knows the result.
+// What each rank does. If a solved step is given, the compiled schedule of Policy is not used. Only rank 0 knows the result; `text`
+// says how many ranks there are.
+template <class Policy, class Device, class Rank>
+void train_rank(Rank& rank, const std::string& text, const job& j, const vision::digit_images<float>& digits,
+                const solved_step& solved, result& out) {
+  // Ranks and micro-batches share an epoch in the same way, so that 2 ranks see what 2 micro-batches see.
+  const auto size = static_cast<std::size_t>(rank.size());
+  const std::size_t readers = size * j.accumulate;
+  const auto order = [&](std::size_t micro) {
+    const std::size_t reader = micro * size + static_cast<std::size_t>(rank.rank());
+    return sampler{reader, readers, 0, {.seed = j.seed}};
+  };
+  using reading = loader<vision::image_dataset<float>, sampler, capacity, vision::random_shift>;
+  std::vector<std::unique_ptr<reading>> parts;
+  for (std::size_t micro = 0; micro < j.accumulate; ++micro)
+    parts.push_back(std::make_unique<reading>(digits.train, order(micro), batch<capacity>{},
+                                              vision::random_shift{.pixels = 2, .fill = digits.train.black()},
+                                              types::loader_options{.rows = j.batch, .seed = j.seed}));
+
+  const std::size_t steps = j.epochs * parts[0]->size();
+  trainer<model<Policy, Rank>, CrossEntropyLoss, SGD, batch<capacity>, float, Device> train{
+      rank,
+      SGD{.learning_rate = j.learning_rate, .momentum = 0.9, .weight_decay = 5e-4, .nesterov = true},
+      {.seed = j.seed,
+       .threads = j.threads,
+       .learning_rate = cosine_rate{.learning_rate = j.learning_rate, .total_steps = steps, .warm_up = steps / 20},
+       .schedule = solved}};
+  if (rank.rank() == 0) {
+    std::printf("%s, threads in each: %zu\n", text.c_str(), train.threads());
+    std::fflush(stdout);
+  }
+  mark_untouched_arena(train);
+  progress bar(j.epochs * parts[0]->samples() * readers, {.label = "training", .out = rank.rank() == 0 ? stderr : nullptr});
+  std::vector<double> seconds;
+  seconds.reserve(steps);
+  auto timed_from = std::chrono::steady_clock::now();
+  for (std::size_t epoch = 0; epoch < j.epochs; ++epoch) {
+    std::vector<typename reading::iterator> next;
+    for (auto& part : parts) next.push_back(part->begin());
+    for (; next[0] != std::default_sentinel; ++next.back()) {
+      const auto start = std::chrono::steady_clock::now();
+      for (std::size_t micro = 0; micro + 1 < j.accumulate; ++micro, ++next[micro - 1])
+        train.accumulate(next[micro]->inputs, next[micro]->targets);
+      const auto& [images, labels] = *next.back();
+      const auto loss = train.step(images, labels);
+      seconds.push_back(seconds_since(start));
+      if (train.steps() == 1) {
+        if (rank.rank() == 0) out.measured = used_bytes_of_arena(train);
+        if (steps > 1) timed_from = std::chrono::steady_clock::now(); // the first is not timed
+      }
+      bar.advance(images.rows() * readers, {{"loss", loss}, {"epoch", static_cast<double>(epoch + 1)}});
+    }
+  }
+  bar.finish();
+  train.wait();
+  const double whole = seconds_since(timed_from);
+  if (rank.rank() != 0) return;
+  out.planned = train.arena_bytes();
+  std::ranges::sort(seconds);
+  out.step_seconds = seconds.empty() ? 0 : seconds[seconds.size() / 2];
+  if (train.is_apart) out.step_seconds = whole / static_cast<double>(std::max<std::size_t>(steps, 2) - 1);
+  out.accuracy = accuracy(train, loader{digits.test, sequential_sampler{}, batch<capacity>{}});
+  out.weights = train.checksum();
+  out.steps = train.steps();
+}
+
 template <class Policy, class Device>
 result run(ranks_of_program& ranks, const job& j, const vision::digit_images<float>& digits, const solved_step& solved) {
   result out;
-  ranks.run([&](any_rank& rank) {
-    // Ranks and micro-batches share an epoch in the same way, so that 2 ranks see what 2 micro-batches see.
-    const auto size = static_cast<std::size_t>(rank.size());
-    const std::size_t readers = size * j.accumulate;
-    const auto order = [&](std::size_t micro) {
-      const std::size_t reader = micro * size + static_cast<std::size_t>(rank.rank());
-      return sampler{reader, readers, 0, {.seed = j.seed}};
-    };
-    using reading = loader<vision::image_dataset<float>, sampler, capacity, vision::random_shift>;
-    std::vector<std::unique_ptr<reading>> parts;
-    for (std::size_t micro = 0; micro < j.accumulate; ++micro)
-      parts.push_back(std::make_unique<reading>(digits.train, order(micro), batch<capacity>{},
-                                                vision::random_shift{.pixels = 2, .fill = digits.train.black()},
-                                                types::loader_options{.rows = j.batch, .seed = j.seed}));
-
-    const std::size_t steps = j.epochs * parts[0]->size();
-    trainer<model<Policy>, CrossEntropyLoss, SGD, batch<capacity>, float, Device> train{
-        rank,
-        SGD{.learning_rate = j.learning_rate, .momentum = 0.9, .weight_decay = 5e-4, .nesterov = true},
-        {.seed = j.seed,
-         .threads = j.threads,
-         .learning_rate = cosine_rate{.learning_rate = j.learning_rate, .total_steps = steps, .warm_up = steps / 20},
-         .schedule = solved}};
-    if (rank.rank() == 0) {
-      std::printf("%s, threads in each: %zu\n", ranks.text().c_str(), train.threads());
-      std::fflush(stdout);
-    }
-    mark_untouched_arena(train);
-    progress bar(j.epochs * parts[0]->samples() * readers, {.label = "training", .out = rank.rank() == 0 ? stderr : nullptr});
-    std::vector<double> seconds;
-    seconds.reserve(steps);
-    auto timed_from = std::chrono::steady_clock::now();
-    for (std::size_t epoch = 0; epoch < j.epochs; ++epoch) {
-      std::vector<typename reading::iterator> next;
-      for (auto& part : parts) next.push_back(part->begin());
-      for (; next[0] != std::default_sentinel; ++next.back()) {
-        const auto start = std::chrono::steady_clock::now();
-        for (std::size_t micro = 0; micro + 1 < j.accumulate; ++micro, ++next[micro - 1])
-          train.accumulate(next[micro]->inputs, next[micro]->targets);
-        const auto& [images, labels] = *next.back();
-        const auto loss = train.step(images, labels);
-        seconds.push_back(seconds_since(start));
-        if (train.steps() == 1) {
-          if (rank.rank() == 0) out.measured = used_bytes_of_arena(train);
-          if (steps > 1) timed_from = std::chrono::steady_clock::now(); // the first is not timed
-        }
-        bar.advance(images.rows() * readers, {{"loss", loss}, {"epoch", static_cast<double>(epoch + 1)}});
-      }
-    }
-    bar.finish();
-    train.wait();
-    const double whole = seconds_since(timed_from);
-    if (rank.rank() != 0) return;
-    out.planned = train.arena_bytes();
-    std::ranges::sort(seconds);
-    out.step_seconds = seconds.empty() ? 0 : seconds[seconds.size() / 2];
-    if (train.is_apart) out.step_seconds = whole / static_cast<double>(std::max<std::size_t>(steps, 2) - 1);
-    out.accuracy = accuracy(train, loader{digits.test, sequential_sampler{}, batch<capacity>{}});
-    out.weights = train.checksum();
-    out.steps = train.steps();
-  });
+  ranks.run([&](any_rank& rank) { train_rank<Policy, Device>(rank, ranks.text(), j, digits, solved, out); });
   return out;
 }
 
@@ -288,6 +298,53 @@ void draw_curve_of(const job& j, const solved_budgets& solved) {
   std::printf("time against memory is drawn in %s\n", j.curve.c_str());
 }
 
+report::table table_of_results() {
+  return report::table({"policy", "ranks", "micro-batches", "peak planned", "peak measured", "step", "test accuracy", "weights"});
+}
+void add(report::table& results, const std::string& name, int ranks, const job& j, const result& r) {
+  std::array<char, 16> percent{};
+  std::snprintf(percent.data(), percent.size(), "%.2f %%", 100 * r.accuracy);
+  results.row({name, std::to_string(ranks), std::to_string(j.accumulate), report::format_bytes(r.planned),
+               report::format_bytes(r.measured), report::format_duration(r.step_seconds), percent.data(),
+               report::format_checksum(r.weights)});
+}
+
+// Ranks that are GPUs: threads of one process, or processes of a launcher.
+#if CAIRN_WITH_NCCL
+int train_by_nccl(const job& j, int count, char** words) {
+  const launch here = launch::of_process(count, words);
+  const auto digits = first_of(found_digits(j.data, here.rank == 0 ? stdout : nullptr), j.samples);
+  result all;
+  int ranks = 0;
+  const auto body = [&](nccl::rank& rank) {
+    result own;
+    const std::string text = std::to_string(rank.size()) + " ranks by " + std::string(rank.called());
+    train_rank<sqrt_n, cuda>(rank, text, j, digits, {}, own);
+    if (rank.rank() != 0) return;
+    all = own;
+    ranks = rank.size();
+  };
+  nccl::options how;
+  if (j.ranks.ranks > 0) how.ranks = j.ranks.ranks;
+  if (here.size == 1 || !here.address.empty()) {
+    nccl{how}.run(body);
+  } else {
+    ranks_of_program processes(count, words, {.communicator = "mpi"});
+    nccl{how}.run(processes, body);
+  }
+  if (here.rank != 0) return 0;
+  report::table results = table_of_results();
+  add(results, "sqrt_n", ranks, j, all);
+  std::printf("\n%s\n", results.text().c_str());
+  return 0;
+}
+#else
+int train_by_nccl(const job&, int, char**) {
+  throw input_error("--communicator cannot be nccl, as this program was built without it: build it with nvcc, where CMake finds "
+                    "cairn::nccl");
+}
+#endif
+
 // Every process trains, and the first one speaks and draws for all.
 template <class Device>
 int train_chosen(const job& j, const command_line& given, int count, char** words) {
@@ -308,16 +365,10 @@ int train_chosen(const job& j, const command_line& given, int count, char** word
                 j.accumulate, j.batch);
     if (chosen.size() == 1) std::printf("\n%s\n", chosen[0].summary().text().c_str());
   }
-  report::table results(
-      {"policy", "ranks", "micro-batches", "peak planned", "peak measured", "step", "test accuracy", "weights"});
+  report::table results = table_of_results();
   const auto train = [&](const std::string& name, auto* how, const solved_step& step) {
     if (ranks.first()) std::printf("policy %s, ", name.c_str());
-    const result r = how(ranks, j, digits, step);
-    std::array<char, 16> percent{};
-    std::snprintf(percent.data(), percent.size(), "%.2f %%", 100 * r.accuracy);
-    results.row({name, std::to_string(ranks.size()), std::to_string(j.accumulate), report::format_bytes(r.planned),
-                 report::format_bytes(r.measured), report::format_duration(r.step_seconds), percent.data(),
-                 report::format_checksum(r.weights)});
+    add(results, name, ranks.size(), j, how(ranks, j, digits, step));
   };
   for (const entry& e : chosen) train(e.name, e.run, {});
   for (std::size_t i = 0; i < solved.steps.size(); ++i)
@@ -354,8 +405,12 @@ int program(int count, char** words) {
       .add("picture", j.picture, "file for the picture of the schedule")
       .parse(count, words);
   try {
-    return on_device(j.device,
-                     [&]<class Device>(std::type_identity<Device>) { return train_chosen<Device>(j, given, count, words); });
+    const bool by_nccl = j.ranks.communicator == "nccl";
+    if (by_nccl && (j.device != "cuda" || !j.budget.empty() || (!j.policy.empty() && j.policy != "sqrt_n")))
+      given.fail("--communicator nccl is for --device cuda and --policy sqrt_n, the one that this program compiles for it");
+    return on_device(j.device, [&]<class Device>(std::type_identity<Device>) {
+      return by_nccl ? train_by_nccl(j, count, words) : train_chosen<Device>(j, given, count, words);
+    });
   } catch (const std::exception& fault) {
     return given.failed(fault);
   }

@@ -17,7 +17,8 @@ public:
 };
 
 void ranks_of_program::told::add_to(command_line& given) {
-  given.add("communicator", communicator, "loopback, threads or mpi: what joins the ranks [by how the program was started]");
+  given.add("communicator", communicator,
+            "loopback, threads or mpi: what joins the ranks, or nccl in mnist [by how the program was started]");
   given.add("ranks", ranks,
             "data-parallel ranks, 0: as many processes as were started, or " + std::to_string(otherwise) + " threads");
 }

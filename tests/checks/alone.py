@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import tempfile
 
-from house import SPDX, WARNINGS, component, cuda_headers, headers, nvcc, run
+from house import SPDX, WARNINGS, component, cuda_headers, headers, nvcc, readable_cuda_headers, run
 
 # While clang 19 builds a module, it warns that C++17's literals are an extension; one flag turns this off.
 # With the last flag, a submodule sees only those other submodules that it includes. Rejected: a module for each header, which
@@ -42,8 +42,9 @@ def faults(root, options):
         print(f"left out, as {component(name)} was not found: {name}")
     flags = [*options.flags, *(["-DCAIRN_WITH_ONEDNN=1"] if "onednn" in options.found else [])]
     if nvcc():
-        names += cuda_headers(root)
-        flags += ["-DCAIRN_KERNELS_ON_HOST=1", f"-isystem{pathlib.Path(nvcc()).resolve().parent.parent / 'include'}"]
+        of_cuda, more = readable_cuda_headers(root)
+        names += of_cuda
+        flags += [*more, "-DCAIRN_KERNELS_ON_HOST=1", f"-isystem{pathlib.Path(nvcc()).resolve().parent.parent / 'include'}"]
     elif cuda_headers(root):
         print("left out, as nvcc was not found:", *cuda_headers(root))
     with tempfile.TemporaryDirectory() as folder:

@@ -26,7 +26,7 @@ def faults_of(name, component, said):
 
 def check(options):
     found, seen = [], 0
-    for path in sorted((ROOT / "include").rglob("*.hpp")):
+    for path in sorted([*(ROOT / "include").rglob("*.hpp"), *(ROOT / "include").rglob("*.cuh")]):
         guard = GUARD.search(path.read_text())
         if not guard:
             continue

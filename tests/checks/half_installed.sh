@@ -13,7 +13,7 @@ cmake -S . -B "$place/cairn" -DCAIRN_BUILD_TESTS=OFF -DCAIRN_BUILD_EXAMPLES=OFF 
 cmake --install "$place/cairn" --prefix "$place/prefix" > /dev/null
 # The components, each with its Debian packages.
 declare -A packages=([blas]=libopenblas-dev [mpi]="openmpi-bin libopenmpi-dev" [onednn]=libdnnl-dev
-                     [safetensors]=nlohmann-json3-dev [xtensor]=libxtensor-dev [cuda]="")
+                     [safetensors]=nlohmann-json3-dev [xtensor]=libxtensor-dev [cuda]="" [nccl]="")
 
 # found COMPONENT: whether find_package() finds it. Its output is in $place/said.
 found() {
@@ -24,7 +24,7 @@ found() {
   }
   grep -q -- "-- $1: 1, " "$place/said" && return 0
   # A missing component gives one sentence, which says what to install.
-  grep -q -- "-- $1: 0, No cairn::$1, as .*: install " "$place/said" && return 1
+  grep -q -- "-- $1: 0, No cairn::$1, .*as .*: install " "$place/said" && return 1
   cat "$place/said"
   return 2
 }
@@ -61,7 +61,7 @@ fi
 
 apt-get install -y -qq ${packages[@]} > "$place/apt.log" 2>&1 || { cat "$place/apt.log"; exit 1; }
 for component in "${!packages[@]}"; do
-  [[ $component == cuda ]] || expect "$component" "installed" there
+  [[ $component == @(cuda|nccl) ]] || expect "$component" "installed" there
 done
 cmake -S tests/package/components -B "$place/use" -DCMAKE_PREFIX_PATH="$place/prefix" \
   "-DCOMPONENTS=blas;mpi;onednn;safetensors;xtensor" > /dev/null
@@ -96,6 +96,15 @@ expect cuda "a toolkit" there
 half cuda "headers without cuBLASLt" '*/cuda/lib64/libcublasLt.so'
 half cuda "cuBLASLt without headers" '*/cuda/include/cublasLt.h'
 half cuda "the compiler alone" '*/cuda/include' '*/cuda/lib64'
+expect nccl "a toolkit without it" missing
+printf '#define NCCL_%s\n' "MAJOR 2" "MINOR 28" "PATCH 9" > $toolkit/include/nccl.h
+touch $toolkit/lib64/libnccl.so
+expect nccl "beside the toolkit" there
+half nccl "its header without its library" '*/cuda/lib64/libnccl.so'
+half nccl "its library without its header" '*/cuda/include/nccl.h'
+half nccl "without the toolkit's cuBLASLt" '*/cuda/lib64/libcublasLt.so'
+printf '#define NCCL_%s\n' "MAJOR 2" "MINOR 14" "PATCH 3" > $toolkit/include/nccl.h
+expect nccl "too old" missing
 
 rm -rf "$place"
 [[ $faults == 0 ]] || { echo "half_installed.sh: $faults faults"; exit 1; }

@@ -27,6 +27,8 @@ FLOORS = {
 
 # Headers with these names need a library: cairn.hpp does not include them, and they are compiled only where it is found.
 COMPONENTS = ("blas", "mpi", "onednn", "safetensors", "xtensor")
+# The one whose headers need nvcc too, so that it is found beside nvcc.
+CUDA_COMPONENT = "nccl"
 # Headers that include a component's, besides those in a folder of its name.
 COMPONENT_OF = {name: "safetensors" for name in ("buffers_of_others", "loader_words", "saved_state", "saved_states", "state_file",
                                                  "transformer_names", "weights_to_load", "weights_to_save")}
@@ -77,6 +79,21 @@ def nvcc():
     return shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
 
 
+def nccl_flags():
+    """The flags with which headers of NCCL compile, or None if its header is not among the toolkit's or the system's."""
+    folders = [*([pathlib.Path(nvcc()).resolve().parent.parent / "include"] if nvcc() else []), pathlib.Path("/usr/include")]
+    return ["-DCAIRN_WITH_NCCL=1"] if any((folder / "nccl.h").exists() for folder in folders) else None
+
+
+def readable_cuda_headers(root):
+    """(the headers that need nvcc and can be compiled here, the flags that some of them need)"""
+    flags = nccl_flags()
+    names = [name for name in cuda_headers(root) if flags is not None or component(name) is None]
+    for name in sorted({*cuda_headers(root)} - {*names}):
+        print(f"left out, as NCCL was not found: {name}")
+    return names, flags or []
+
+
 def room(header):
     """The room of cairn/ROOM/..., or None for a header that is in no room."""
     parts = header.split("/")
@@ -86,7 +103,7 @@ def room(header):
 def component(header):
     """The component a header needs, or None."""
     path = pathlib.PurePosixPath(header)
-    return next((name for name in (path.stem, path.parent.name) if name in COMPONENTS), COMPONENT_OF.get(path.stem))
+    return next((name for name in (path.stem, path.parent.name) if name in (*COMPONENTS, CUDA_COMPONENT)), COMPONENT_OF.get(path.stem))
 
 
 def includes(path):

@@ -8,7 +8,7 @@ import pathlib
 import subprocess
 import tempfile
 
-from house import CUDA_HEADER, SPDX, WARNINGS, component, cuda_flags, cuda_headers, headers, nvcc, run, spread
+from house import CUDA_HEADER, SPDX, WARNINGS, component, cuda_flags, cuda_headers, headers, nvcc, readable_cuda_headers, run, spread
 
 
 def units(names, suffix):
@@ -43,7 +43,9 @@ def faults(root, options):
     found = linked(units(names, ".cpp"), [compiler, *WARNINGS, *options.flags], [compiler, "-pthread", *options.link])
     of_cuda = cuda_headers(root)
     if of_cuda and nvcc():
-        found += linked(units(of_cuda, ".cu"), [nvcc(), "-std=c++20", *cuda_flags(options)], [nvcc()])
+        names, flags = readable_cuda_headers(root)
+        libraries = ["-lcublasLt", "-lnccl"] if flags else []
+        found += linked(units(names, ".cu"), [nvcc(), "-std=c++20", *cuda_flags(options), *flags], [nvcc(), *libraries])
     elif of_cuda:
         print("left out, as nvcc was not found:", *of_cuda)
     return found

@@ -144,7 +144,8 @@ def compiled(machine):
 def missing(machine):
     """If a component's library is missing, or there is no such component, the message says what to do."""
     expected = {name: "install lib.* by conan or vcpkg" for name in COMPONENTS}
-    expected |= {"cuda": "install one from NVIDIA", "onednn": "install libdnnl-dev.* by vcpkg",
+    expected |= {"cuda": "install one from NVIDIA", "nccl": "needs cairn::cuda, .* install one from NVIDIA",
+                 "onednn": "install libdnnl-dev.* by vcpkg",
                  "safetensors": "install nlohmann.* by conan or vcpkg"}
     names = sorted([*expected, "compiled", "precompiled"])
     expected["hip"] = "no component of Cairn: those are " + ", ".join(names[:-1]) + f" and {names[-1]}"

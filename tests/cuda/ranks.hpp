@@ -25,12 +25,13 @@ struct training {
   bool clips = true;
   bool accumulates = false; // each step of a rank has several micro-batches
   bool uneven = false;      // each rank has samples for two steps fewer than the rank before
+  int ordinal = 0;          // of the GPU
   std::size_t steps_of(std::size_t rank) const { return rank_steps - (uneven ? 2 * rank : 0); }
 };
 
 template <class Type>
 typename Type::options options_of(const training& how) {
-  typename Type::options given{.seed = 5, .ordinal = 0, .check_every = 2};
+  typename Type::options given{.seed = 5, .ordinal = how.ordinal, .check_every = 2};
   if constexpr (!Type::fused) given.clip.max_norm = how.clips ? 0.5 : 0;
   return given;
 }

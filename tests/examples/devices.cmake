@@ -49,6 +49,10 @@ if(NAME STREQUAL "mnist")
   set(ENV{FAKE_GPUS} 2)
   call(${small} --policy sqrt_n --ranks 2)
   read_weights(1 "sqrt_n +2 +1 ")
+  if(NCCL) # a GPU for each thread, and sums from GPU to GPU
+    call(${small} --communicator nccl)
+    read_weights(1 "sqrt_n +2 +1 ")
+  endif()
   if(MPIEXEC) # two processes, each with the GPU of its place on the machine
     set(launcher ${MPIEXEC} -n 2)
     call(${small} --policy sqrt_n)

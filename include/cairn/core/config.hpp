@@ -114,6 +114,11 @@
 #define CAIRN_WITH_MPI 0
 #endif
 
+// Set by the CMake component cairn::nccl, which also links NCCL.
+#ifndef CAIRN_WITH_NCCL
+#define CAIRN_WITH_NCCL 0
+#endif
+
 // Set by the CMake component cairn::onednn, which also links oneDNN.
 #ifndef CAIRN_WITH_ONEDNN
 #define CAIRN_WITH_ONEDNN 0

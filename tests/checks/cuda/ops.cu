@@ -2,6 +2,7 @@
 // Every kernel that Cairn has for GPUs, for every type of elements: tests/checks/cuda_kernels.py reads what ptxas says of them.
 #include <cstdint>
 
+#include <cairn/comm/nccl/ordered_sum.cuh>
 #include <cairn/core/bfloat16.hpp>
 #include <cairn/core/float16.hpp>
 #include <cairn/core/random.hpp>
@@ -108,6 +109,7 @@ void use(cuda::queue& q, T* y, const T* x, double* loss, const std::int32_t* i) 
   clip_checked(q, loss, loss, 1.0, nullptr);
   sgd(q, 2, y, y, x, {});
   adam(q, 2, y, y, y, x, {});
+  detail::launch_each(q, "ordered_sum", 2, detail::ordered_sum<T>{y, y, x, 1, 16, 0, 2});
 }
 // The ops that take elements of 16 bits.
 template <class T>
