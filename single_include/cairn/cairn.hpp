@@ -43064,7 +43064,7 @@ class timed_steps {
 
 public:
   explicit timed_steps(const device_options& options)
-      : weights_(held_device<Device>(options), seed{1}, plan::trained::memory.arena),
+      : weights_(held_device<Device>(one_by_one(options)), seed{1}, plan::trained::memory.arena),
         gradients_(device().allocate(plan::parameter_block * sizeof(sum))),
         place_{.start = reinterpret_cast<sum*>(gradients_.data())}, inputs_(device().allocate(inputs_at.size)),
         constants_(device().allocate(constants_at.size)), loss_gradient_(plan::whole.gradient_bytes(plan::size) / sizeof(T)),
@@ -43103,6 +43103,11 @@ private:
     return write_step<most_step_ops(of)>(of, step_kind::micro_batch);
   }();
 
+  // A graph of an op and its repetitions would measure a graph.
+  static device_options one_by_one(device_options options) {
+    options.graphs = false;
+    return options;
+  }
   Device& device() { return weights_.device(); }
   auto& queue() { return device().compute(); }
   template <class List, class Layout>

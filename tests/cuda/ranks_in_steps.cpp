@@ -68,6 +68,7 @@ TEST_CASE("cuda, ranks: a rank whose GPU fails in a step ends the others, with w
   struct at {
     std::string function;
     std::size_t call;
+    bool graphs = false;
   };
   for (const at& failed_call : std::vector<at>{{"cudaLaunchKernelExC", 3},
                                                {"cudaLaunchKernelExC", 60},
@@ -77,13 +78,15 @@ TEST_CASE("cuda, ranks: a rank whose GPU fails in a step ends the others, with w
                                                {"cudaEventRecord", 5},
                                                {"cudaEventQuery", 3},
                                                {"cudaEventQuery", 30},
-                                               {"cublasLtMatmul", 7}}) {
+                                               {"cublasLtMatmul", 7},
+                                               {"cudaGraphLaunch", 5, true},
+                                               {"cudaEventQuery", 30, true}}) {
     CAPTURE(failed_call.function);
     CAPTURE(failed_call.call);
     fake::reset();
     std::vector<std::string> texts(2);
     CHECK_THROWS_AS(threads{2}.run([&](threads::rank& rank) {
-      ranked<> t{rank, AdamW{}, {.seed = 5, .ordinal = 0}};
+      ranked<> t{rank, AdamW{}, {.seed = 5, .ordinal = 0, .graphs = failed_call.graphs}};
       const testing::samples s(testing::most_rows, 1);
       static_cast<void>(double{t.step(s.x, s.y)});
       meet(rank);

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Graphs of a queue's ops. On the emulator a branch that is not ordered as its operands ask is a finding.
 #include <cstddef>
+#include <cstdint>
+#include <utility>
 #include <vector>
 
 #include <cairn/device/cuda.cuh>
+#include <cairn/device/cuda/graphs.cuh>
 #include <cairn/device/cuda/launch.cuh>
+#include <cairn/device/cuda/noted_run.cuh>
 #include <cairn/ops/copy/cuda.cuh>
 #include <cairn/ops/matmul/cuda.cuh>
 
