@@ -2,6 +2,7 @@
 #include <cairn/train/onnx/protobuf.hpp>
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 
 #include <doctest/doctest.h>

@@ -14,6 +14,7 @@
 #include <cairn/layer/attention_constants.hpp>
 #include <cairn/layer/cross_attention.hpp>
 #include <cairn/layer/learned_positions.hpp>
+#include <cairn/layer/linear.hpp>
 #include <cairn/layer/rotary_embedding.hpp>
 #include <cairn/layer/sinusoidal_positions.hpp>
 #include <cairn/net/cross_attention.hpp>

@@ -12,6 +12,7 @@
 #include <cairn/core/tensor.hpp>
 #include <cairn/layer/description.hpp>
 #include <cairn/net/made_of.hpp>
+#include <cairn/net/ties.hpp>
 #include <cairn/train/onnx/block_operators.hpp>
 #include <cairn/train/onnx/graph.hpp>
 #include <cairn/train/onnx/layer_writer.hpp>

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include <cairn/core/pack.hpp>
 #include <cairn/layer/embedding.hpp>
 #include <cairn/layer/flatten.hpp>
 #include <cairn/layer/linear.hpp>

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include <cairn/core/config.hpp>
+
 // The wire format of protocol buffers (protobuf.dev/programming-guides/encoding), in which an ONNX file is written. Rejected:
 // Google's library, which generates classes and links a shared library for what is four kinds of fields here.
 namespace cairn::detail {

@@ -4,7 +4,6 @@
 
 #include <cairn/cairn.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>

@@ -54,8 +54,8 @@ enum class onnx_type : unsigned char { real32 = 1, int32 = 6, int64 = 7, boolean
 struct onnx_tensor {
   std::string name;
   onnx_type type = onnx_type::real32;
-  std::vector<std::int64_t> extents;
-  std::string own;                        // its elements, or empty
+  std::vector<std::int64_t> extents{};
+  std::string own{};                      // its elements, or empty
   std::span<const std::byte> elsewhere{}; // its elements, if they are not its own
   bool is_weight = false;
 
