@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""ONNX Runtime computes what Cairn computes, from the file that write_onnx() wrote, for every layer and for the networks of examples/.
+"""ONNX Runtime computes from a file of write_onnx() what Cairn computes, for every layer and for the networks of examples/.
 
 A compiled program writes each network with random weights, its inputs and the outputs that Cairn makes of them
 (tests/checks/onnx_files/). onnx.checker, with shape inference, must accept each file, and the outputs must be equal to 1e-5, for all

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <limits>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <cairn/layer/adaptive_avg_pool2d.hpp>
@@ -50,11 +49,11 @@ private:
 };
 
 // A BatchNorm2d, a ReLU and a convolution without bias, with the parameters of both.
-inline std::string onnx_normalized_conv2d(onnx::layer_writer& at, std::vector<std::int64_t> pads) {
+inline std::string onnx_normalized_conv2d(onnx::layer_writer& at, const std::vector<std::int64_t>& pads) {
   const std::string normal =
       at.node("BatchNormalization", {at.input_channels_first(), at.parameter(0), at.parameter(1), at.buffer(0), at.buffer(1)},
               {{"epsilon", dense_eps}});
-  return at.node("Conv", {at.node("Relu", {normal}), at.parameter(2)}, {{"pads", std::move(pads)}});
+  return at.node("Conv", {at.node("Relu", {normal}), at.parameter(2)}, {{"pads", pads}});
 }
 
 } // namespace cairn::detail
