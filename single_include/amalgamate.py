@@ -148,11 +148,12 @@ if __name__ == "__main__":
     parser.add_argument("--check", action="store_true")
     if parser.parse_args().check:
         sys.exit("\n".join(f"single_include/{name} is out of date" for name in out_of_date(ROOT)) or 0)
+    wanted = texts(ROOT)
     for name in out_of_date(ROOT):
         path = ROOT / "single_include" / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        if name in texts(ROOT):
-            path.write_text(texts(ROOT)[name])
+        if name in wanted:
+            path.write_text(wanted[name])
         else:
             path.unlink()
         print(f"single_include/{name}")

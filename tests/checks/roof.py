@@ -2,8 +2,8 @@
 """cairn/cairn.hpp includes every header that needs no component, in floor order, each with a comment.
 
 In a folder below a room it includes the header with the folder's name and the one for the cpu; it includes others only if those
-two do not. cairn/ops/cpu.hpp, where there is one, includes every op on a cpu. Charts, texts and readers of files have roofs of their
-own, as most programs do without: cairn.hpp includes none of their headers. cairn/cairn_cuda.cuh includes cairn.hpp and then the .cuh
+two do not. cairn/ops/cpu.hpp, where there is one, includes every op on a cpu. Charts, texts, readers of files and the writer of ONNX
+files have roofs of their own, as most programs do without: cairn.hpp includes none of their headers. cairn/cairn_cuda.cuh includes cairn.hpp and then the .cuh
 headers, which need nvcc; it exists only if there are any.
 """
 import pathlib
@@ -13,7 +13,7 @@ from house import CUDA_HEADER, FLOORS, SMALL_HOUSE, SPDX, component, cuda_header
 
 ROOF = "include/cairn/cairn.hpp"
 CUDA_ROOF = "include/cairn/cairn_cuda.cuh"
-APART = ("cairn/data/readers.hpp", "cairn/data/text/text.hpp", "cairn/report/charts.hpp")
+APART = ("cairn/data/readers.hpp", "cairn/data/text/text.hpp", "cairn/report/charts.hpp", "cairn/train/onnx/onnx.hpp")
 OPS = ("cairn/ops/cpu.hpp", "cairn/ops/cuda.cuh")
 LINE = re.compile(r"^#include <([^>]+)>\s*(?:// *(.*))?$")
 

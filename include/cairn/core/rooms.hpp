@@ -36,6 +36,9 @@ namespace cairn::types {}
 // cairn::transformers: the names of transformers' weights in files of other programs.
 namespace cairn::transformers {}
 
+// cairn::onnx: how layers say their operators in an ONNX file.
+namespace cairn::onnx {}
+
 // cairn::report: what tables, pictures and traces are made of.
 namespace cairn::report {}
 
