@@ -10,6 +10,8 @@
 
 namespace cairn::detail {
 
+struct stand_in_layer; // net/checked_network.hpp
+
 struct operators_message {
   template <class Wrong>
   static constexpr bool right() {
@@ -66,5 +68,7 @@ template <class First>
 struct operators<detail::enter_float<First>> : detail::no_operators {};
 template <>
 struct operators<detail::leave_float> : detail::no_operators {};
+template <> // in place of a network that has had its error
+struct operators<detail::stand_in_layer> : detail::no_operators {};
 
 } // namespace cairn::onnx
