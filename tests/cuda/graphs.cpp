@@ -200,7 +200,7 @@ TEST_CASE("cuda, graphs: with ranks a step is a launch for each bucket and one m
     });
   for (std::size_t rank = 0; rank < 2; ++rank) {
     CHECK(after[rank].plays - before[rank].plays == buckets + 1);
-    CHECK(after[rank].ops == before[rank].ops);
+    CHECK(after[rank].ops - before[rank].ops == 2); // two products alone between two seams, which are too few for a graph
     CHECK(after[rank].captures == before[rank].captures);
     CHECK(bits[rank] == bits[2 + rank]);
   }
