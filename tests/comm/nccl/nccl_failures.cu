@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdlib>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -238,9 +239,10 @@ TEST_CASE("nccl: each call of NCCL that fails ends all ranks, with its name in w
 TEST_CASE("nccl: a rank whose GPU fails ends the others") {
   testing::begin(2);
   std::vector<std::string> texts(2);
+  std::array<std::optional<gpu_values<float>>, 2> kept{}; // until the ranks are gone: the fake's streams go on after the failure
   static_cast<void>(thrown_by([&] {
     with_ranks(2, {.deadline = 2s, .sums = nccl::order::fixed}, [&](nccl::rank& rank, cuda::queue& queue) {
-      gpu_values<float> values(queue, numbers_of<float>(rank.rank(), 1000));
+      auto& values = kept[static_cast<std::size_t>(rank.rank())].emplace(queue, numbers_of<float>(rank.rank(), 1000));
       std::array<std::byte, 2> all{};
       const std::byte own{};
       rank.exchange({&own, 1}, all);
