@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include <cairn/comm/nccl/ordered_sum.cuh>
 #include <cairn/core/random.hpp>
 #include <cairn/layer/elu.hpp>
 #include <cairn/layer/gelu.hpp>
@@ -126,6 +127,9 @@ void add_elements(list& all) {
     of("bce with logits and weights",
        [=](cuda::queue& q, const arrays& a) { bce_with_logits(q, a.sums(), a.to(0), n, a.from(1), a.from(2), a.from(3), n); });
     of("squared norm", [=](cuda::queue& q, const arrays& a) { squared_norm(q, a.sums(), a.from(0), n); });
+    of("ordered sum, 4 ranks", [=](cuda::queue& q, const arrays& a) { // 2048 elements of each, and 5 that are left
+      detail::launch_each(q, "ordered_sum", 2053, detail::ordered_sum<float>{a.to(0), a.to(1), a.from(2), 2048, 2064, 1, 4});
+    });
     of("checksum", [=](cuda::queue& q, const arrays& a) { checksum(q, a.to(0), a.from(1), n); });
   }
   all.push_back({"add matrix 64x60 of 64", [](cuda::queue& q, const arrays& a) {
