@@ -77,7 +77,7 @@ constexpr kind_of_work make_kind_of_work() {
   return kind;
 }
 template <class Work>
-inline constexpr kind_of_work kind_of = make_kind_of_work<Work>();
+inline constexpr kind_of_work kind_of_this_work = make_kind_of_work<Work>();
 
 // Sets the bytes between members to 0, where the compiler can. Elsewhere arguments that differ in nothing else may count as
 // others, which costs a graph a call.
@@ -120,7 +120,7 @@ public:
   template <class Work>
   void add(const char* op, const Work& work) {
     static_assert(std::is_trivially_copyable_v<Work> && alignof(Work) <= alignment_of_work);
-    notes_.push_back({op, nullptr, &kind_of<Work>, 0, 0, append(&work, sizeof work), sizeof work});
+    notes_.push_back({op, nullptr, &kind_of_this_work<Work>, 0, 0, append(&work, sizeof work), sizeof work});
   }
   void clear() {
     notes_.clear();
