@@ -47,6 +47,7 @@ half() {
   shift 2
   for pattern in "$@"; do find /usr /etc/alternatives -path "$pattern" -prune; done | sort -u > "$place/hidden"
   [[ -s $place/hidden ]] || { echo "$component, $state: no file matches $*"; faults=$((faults + 1)); return; }
+  rm -rf "$place/kept" # folders of an earlier call, into which folders would be moved
   while read -r path; do mkdir -p "$place/kept$(dirname "$path")" && mv "$path" "$place/kept$path"; done < "$place/hidden"
   expect "$component" "$state" missing
   while read -r path; do mv "$place/kept$path" "$path"; done < "$place/hidden"
