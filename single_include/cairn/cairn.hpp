@@ -11674,6 +11674,17 @@ void multiply_by_packed(cpu::queue& queue, instruction_set isa, const product<T>
 
 } // namespace cairn::detail
 
+namespace cairn::ops {
+
+// Writes the weight, in the order in which the kernels of this machine read it, to memory of the same size. Only where
+// detail::reads_packed_weights().
+template <class T>
+void pack_weight(T* to, matrix<const T> weight) {
+  detail::pack_weight(detail::widest_instruction_set(), to, weight);
+}
+
+} // namespace cairn::ops
+
 CAIRN_KERNELS_END
 
 // cairn/ops/matmul/cpu.hpp
@@ -19964,6 +19975,11 @@ CAIRN_KERNELS_END
                                                      const cross_entropy_options<T>&, const strip_of_rows&);                     \
   EXTERN template void squared_norm<T>(cpu::queue&, double*, const T*, std::size_t);
 
+// Products of few rows by packed weights, which are float or double.
+#define CAIRN_COMPILED_PACKED(EXTERN, T)                                                                                         \
+  EXTERN template void pack_weight<T>(T*, matrix<const T>);                                                                      \
+  EXTERN template void matmul<T>(cpu::queue&, matrix<T>, matrix<const T>, matrix<const T>, packed_weight<T>, const epilogue<T>&);
+
 // Products of 16-bit elements that are sums.
 #define CAIRN_COMPILED_SUMS(EXTERN, T)                                                                                           \
   EXTERN template void matmul<T>(cpu::queue&, matrix<accumulated<T>>, matrix<const T>, matrix<const T>, transpose,               \
@@ -19979,6 +19995,7 @@ namespace cairn::ops {
 #ifdef CAIRN_COMPILES
 CAIRN_COMPILED_OPS(, CAIRN_COMPILES)
 #ifdef CAIRN_COMPILES_UPDATES
+CAIRN_COMPILED_PACKED(, CAIRN_COMPILES)
 CAIRN_COMPILED_UPDATES(, CAIRN_COMPILES)
 #endif
 #ifdef CAIRN_COMPILES_SUMS
@@ -19989,6 +20006,8 @@ CAIRN_COMPILED_OPS(extern, float)
 CAIRN_COMPILED_OPS(extern, double)
 CAIRN_COMPILED_OPS(extern, bfloat16)
 CAIRN_COMPILED_OPS(extern, float16)
+CAIRN_COMPILED_PACKED(extern, float)
+CAIRN_COMPILED_PACKED(extern, double)
 CAIRN_COMPILED_SUMS(extern, bfloat16)
 CAIRN_COMPILED_SUMS(extern, float16)
 CAIRN_COMPILED_UPDATES(extern, float)
@@ -19999,6 +20018,7 @@ CAIRN_COMPILED_UPDATES(extern, double)
 
 #undef CAIRN_COMPILED_UPDATES
 #undef CAIRN_COMPILED_SUMS
+#undef CAIRN_COMPILED_PACKED
 #undef CAIRN_COMPILED_OPS
 #endif
 
@@ -43259,7 +43279,7 @@ public:
     if constexpr (exist)
       for_each_packed_weight(code_, 0, [&](std::size_t begin, matrix<const T> weight) {
         weight.data = parameters + begin;
-        pack_weight(widest_instruction_set(), at(begin), weight);
+        ops::pack_weight(at(begin), weight);
       });
   }
   const T* data() const { return at(0); }

@@ -92,6 +92,11 @@
                                                      const cross_entropy_options<T>&, const strip_of_rows&);                     \
   EXTERN template void squared_norm<T>(cpu::queue&, double*, const T*, std::size_t);
 
+// Products of few rows by packed weights, which are float or double.
+#define CAIRN_COMPILED_PACKED(EXTERN, T)                                                                                         \
+  EXTERN template void pack_weight<T>(T*, matrix<const T>);                                                                      \
+  EXTERN template void matmul<T>(cpu::queue&, matrix<T>, matrix<const T>, matrix<const T>, packed_weight<T>, const epilogue<T>&);
+
 // Products of 16-bit elements that are sums.
 #define CAIRN_COMPILED_SUMS(EXTERN, T)                                                                                           \
   EXTERN template void matmul<T>(cpu::queue&, matrix<accumulated<T>>, matrix<const T>, matrix<const T>, transpose,               \
@@ -107,6 +112,7 @@ namespace cairn::ops {
 #ifdef CAIRN_COMPILES
 CAIRN_COMPILED_OPS(, CAIRN_COMPILES)
 #ifdef CAIRN_COMPILES_UPDATES
+CAIRN_COMPILED_PACKED(, CAIRN_COMPILES)
 CAIRN_COMPILED_UPDATES(, CAIRN_COMPILES)
 #endif
 #ifdef CAIRN_COMPILES_SUMS
@@ -117,6 +123,8 @@ CAIRN_COMPILED_OPS(extern, float)
 CAIRN_COMPILED_OPS(extern, double)
 CAIRN_COMPILED_OPS(extern, bfloat16)
 CAIRN_COMPILED_OPS(extern, float16)
+CAIRN_COMPILED_PACKED(extern, float)
+CAIRN_COMPILED_PACKED(extern, double)
 CAIRN_COMPILED_SUMS(extern, bfloat16)
 CAIRN_COMPILED_SUMS(extern, float16)
 CAIRN_COMPILED_UPDATES(extern, float)
@@ -127,4 +135,5 @@ CAIRN_COMPILED_UPDATES(extern, double)
 
 #undef CAIRN_COMPILED_UPDATES
 #undef CAIRN_COMPILED_SUMS
+#undef CAIRN_COMPILED_PACKED
 #undef CAIRN_COMPILED_OPS
