@@ -135,7 +135,7 @@
 #elif CAIRN_WITH_COMPILED && CAIRN_COMPILED_WITH != CAIRN_WITH_BLAS + 2 * CAIRN_WITH_ONEDNN
 #include "cairn::compiled was made with other components than this program: cairn_compiled(NAME blas) makes one with a BLAS"
 #endif
-#if CAIRN_WITH_COMPILED && !defined(__CUDACC__) // programs of nvcc's compile all of it themselves
+#if CAIRN_WITH_COMPILED
 #define CAIRN_HAS_COMPILED 1
 #else
 #define CAIRN_HAS_COMPILED 0
@@ -19943,6 +19943,8 @@ CAIRN_KERNELS_END
   EXTERN template void layer_norm_backward<T>(cpu::queue&, std::size_t, std::size_t, T*, accumulated<T>*, accumulated<T>*,       \
                                               const T*, const T*, const accumulated<T>*, const T*);                              \
   EXTERN template void matmul<T>(cpu::queue&, matrix<T>, matrix<const T>, matrix<const T>, transpose, const epilogue<T>&);       \
+  EXTERN template void matmul_in_part<T>(std::span<std::byte>, matrix<T>, matrix<const T>, matrix<const T>, transpose,           \
+                                         const epilogue<T>&);                                                                    \
   EXTERN template void max_pool2d_forward<T>(cpu::queue&, const window&, std::size_t, std::size_t, T*, const T*);                \
   EXTERN template void max_pool2d_backward<T>(cpu::queue&, const window&, std::size_t, std::size_t, T*, const T*, const T*);     \
   EXTERN template void normalized_conv2d_forward<T>(cpu::queue&, const convolution&, std::size_t, matrix<T>, accumulated<T>*,    \

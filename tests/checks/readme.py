@@ -33,7 +33,8 @@ def as_one_file(bodies):
         return texts[0]
     lines = sorted({line for text in texts for line in re.findall(r"^#include .*$", text, re.M)})
     for number, text in enumerate(texts):
-        lines.append(f"namespace block_{number} {{\n" + re.sub(r"^#include .*$", "", text, flags=re.M) + "}")
+        text = re.sub(r"\bint main\(", "void as_main(", re.sub(r"^#include .*$", "", text, flags=re.M)) # main alone needs no return
+        lines.append(f"namespace block_{number} {{\n{text}}}")
     return "\n".join(lines) + "\n"
 
 

@@ -132,7 +132,7 @@
 #elif CAIRN_WITH_COMPILED && CAIRN_COMPILED_WITH != CAIRN_WITH_BLAS + 2 * CAIRN_WITH_ONEDNN
 #include "cairn::compiled was made with other components than this program: cairn_compiled(NAME blas) makes one with a BLAS"
 #endif
-#if CAIRN_WITH_COMPILED && !defined(__CUDACC__) // programs of nvcc's compile all of it themselves
+#if CAIRN_WITH_COMPILED
 #define CAIRN_HAS_COMPILED 1
 #else
 #define CAIRN_HAS_COMPILED 0

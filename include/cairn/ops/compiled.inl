@@ -60,6 +60,8 @@
   EXTERN template void layer_norm_backward<T>(cpu::queue&, std::size_t, std::size_t, T*, accumulated<T>*, accumulated<T>*,       \
                                               const T*, const T*, const accumulated<T>*, const T*);                              \
   EXTERN template void matmul<T>(cpu::queue&, matrix<T>, matrix<const T>, matrix<const T>, transpose, const epilogue<T>&);       \
+  EXTERN template void matmul_in_part<T>(std::span<std::byte>, matrix<T>, matrix<const T>, matrix<const T>, transpose,           \
+                                         const epilogue<T>&);                                                                    \
   EXTERN template void max_pool2d_forward<T>(cpu::queue&, const window&, std::size_t, std::size_t, T*, const T*);                \
   EXTERN template void max_pool2d_backward<T>(cpu::queue&, const window&, std::size_t, std::size_t, T*, const T*, const T*);     \
   EXTERN template void normalized_conv2d_forward<T>(cpu::queue&, const convolution&, std::size_t, matrix<T>, accumulated<T>*,    \
