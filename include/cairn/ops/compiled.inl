@@ -60,8 +60,6 @@
   EXTERN template void layer_norm_backward<T>(cpu::queue&, std::size_t, std::size_t, T*, accumulated<T>*, accumulated<T>*,       \
                                               const T*, const T*, const accumulated<T>*, const T*);                              \
   EXTERN template void matmul<T>(cpu::queue&, matrix<T>, matrix<const T>, matrix<const T>, transpose, const epilogue<T>&);       \
-  EXTERN template void matmul_in_part<T>(std::span<std::byte>, matrix<T>, matrix<const T>, matrix<const T>, transpose,           \
-                                         const epilogue<T>&);                                                                    \
   EXTERN template void max_pool2d_forward<T>(cpu::queue&, const window&, std::size_t, std::size_t, T*, const T*);                \
   EXTERN template void max_pool2d_backward<T>(cpu::queue&, const window&, std::size_t, std::size_t, T*, const T*, const T*);     \
   EXTERN template void normalized_conv2d_forward<T>(cpu::queue&, const convolution&, std::size_t, matrix<T>, accumulated<T>*,    \
@@ -94,10 +92,13 @@
                                                      const cross_entropy_options<T>&, const strip_of_rows&);                     \
   EXTERN template void squared_norm<T>(cpu::queue&, double*, const T*, std::size_t);
 
-// Products of few rows by packed weights, which are float or double.
-#define CAIRN_COMPILED_PACKED(EXTERN, T)                                                                                         \
+// Products by packed weights, and in parts of ops, are of float or double.
+#define CAIRN_COMPILED_PRODUCTS(EXTERN, T)                                                                                       \
   EXTERN template void pack_weight<T>(T*, matrix<const T>);                                                                      \
-  EXTERN template void matmul<T>(cpu::queue&, matrix<T>, matrix<const T>, matrix<const T>, packed_weight<T>, const epilogue<T>&);
+  EXTERN template void matmul<T>(cpu::queue&, matrix<T>, matrix<const T>, matrix<const T>, packed_weight<T>,                     \
+                                 const epilogue<T>&);                                                                            \
+  EXTERN template void matmul_in_part<T>(std::span<std::byte>, matrix<T>, matrix<const T>, matrix<const T>, transpose,           \
+                                         const epilogue<T>&);
 
 // Products of 16-bit elements that are sums.
 #define CAIRN_COMPILED_SUMS(EXTERN, T)                                                                                           \
@@ -114,7 +115,7 @@ namespace cairn::ops {
 #ifdef CAIRN_COMPILES
 CAIRN_COMPILED_OPS(, CAIRN_COMPILES)
 #ifdef CAIRN_COMPILES_UPDATES
-CAIRN_COMPILED_PACKED(, CAIRN_COMPILES)
+CAIRN_COMPILED_PRODUCTS(, CAIRN_COMPILES)
 CAIRN_COMPILED_UPDATES(, CAIRN_COMPILES)
 #endif
 #ifdef CAIRN_COMPILES_SUMS
@@ -125,8 +126,8 @@ CAIRN_COMPILED_OPS(extern, float)
 CAIRN_COMPILED_OPS(extern, double)
 CAIRN_COMPILED_OPS(extern, bfloat16)
 CAIRN_COMPILED_OPS(extern, float16)
-CAIRN_COMPILED_PACKED(extern, float)
-CAIRN_COMPILED_PACKED(extern, double)
+CAIRN_COMPILED_PRODUCTS(extern, float)
+CAIRN_COMPILED_PRODUCTS(extern, double)
 CAIRN_COMPILED_SUMS(extern, bfloat16)
 CAIRN_COMPILED_SUMS(extern, float16)
 CAIRN_COMPILED_UPDATES(extern, float)
@@ -137,5 +138,5 @@ CAIRN_COMPILED_UPDATES(extern, double)
 
 #undef CAIRN_COMPILED_UPDATES
 #undef CAIRN_COMPILED_SUMS
-#undef CAIRN_COMPILED_PACKED
+#undef CAIRN_COMPILED_PRODUCTS
 #undef CAIRN_COMPILED_OPS
