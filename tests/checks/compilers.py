@@ -23,7 +23,7 @@ def faults(root, options):
 
     def attempt(job):
         compiler, language, name = job
-        said = compile_text(compiler, options, texts[name], f"-std={language}", "-fsyntax-only", f"-I{root / 'examples'}")
+        said = compile_text(compiler, options, texts[name], f"-std={language}", "-fsyntax-only", f"-I{root / 'examples'}", minutes=5)
         return f"{name} with {compiler} as {language}:\n{said}" if said else None
 
     def is_job(compiler, language, name):
