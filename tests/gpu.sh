@@ -12,7 +12,7 @@
 #   ops         tests of the device and of ops
 #   trainers    tests of steps and files, and the examples
 #   ranks       tests of several ranks
-#   bench       what calls cost the host; ops, products and steps; PyTorch's steps beside them
+#   bench       what calls cost the host; ops, products, steps and ranks; PyTorch's steps beside them
 #   sanitizers  the tests of ops under compute-sanitizer, with Cairn's own kernels only
 #
 # FOLDER, by default build-gpu, has the programs. They may be built elsewhere, with --build, which needs no GPU and runs nothing,
@@ -82,6 +82,12 @@ build() {
   export nvcc flags="-std=c++20 -O2 -arch=$arch -Iinclude -Itests ${DOCTEST:+-isystem $DOCTEST} -Werror all-warnings -Xcompiler -Wall,-Wextra,-Wshadow"
   local program source
   local -A sources=()
+  # NCCL only where it runs, so that programs that are brought to another machine start there without it.
+  local nccl=()
+  if [[ $runs == yes && $(nvidia-smi -L | wc -l) -gt 1 ]] && echo '#include <nccl.h>' | "$nvcc" -E -x cu - >/dev/null 2>&1; then
+    flags+=" -DCAIRN_WITH_NCCL=1"
+    nccl=(-lnccl)
+  fi
   for program in "${examples[@]}"; do # first, as they take longest
     if [[ -f examples/$program.cu ]]; then sources[$program]=examples/$program.cu; continue; fi
     sources[$program]="$(echo examples/"$program"/*.cpp) examples/ranks_of_program/ranks_of_program.cpp"
@@ -100,7 +106,7 @@ build() {
   for program in "${programs[@]}" "${examples[@]}"; do
     local objects=()
     for source in ${sources[$program]}; do objects+=("$(object "$source")"); done
-    "$nvcc" "-arch=$arch" "${objects[@]}" -o "$folder/$program" -lcublasLt -Xlinker "-rpath=$libraries" || return
+    "$nvcc" "-arch=$arch" "${objects[@]}" -o "$folder/$program" -lcublasLt "${nccl[@]}" -Xlinker "-rpath=$libraries" || return
   done
 }
 if asks_for build; then
@@ -204,11 +210,11 @@ run trainers "kernels of one's own" limited "$folder/own_kernel"
 run trainers "the accuracy of mnist on the processor and on the GPU, which may be 0.3 points apart" accuracies
 run ranks "tests of ranks" tests ranks '*tests/cuda/ranks*,*tests/comm/*'
 run bench "what calls cost the host" table constants
-for part in steps products ops; do run bench "what it reaches: $part" table "$part"; done
+for part in steps products ops ranks; do run bench "what it reaches: $part" table "$part"; done
 run bench "PyTorch's steps" peers
 run sanitizers "memcheck, racecheck, initcheck and synccheck, side by side" sanitizers
 
-for part in machine smoke algorithms constants ops products steps peer; do
+for part in machine smoke algorithms constants ops products steps ranks peer; do
   if [[ -f $logs/$part.md ]]; then cat "$logs/$part.md"; fi
 done >"$logs/RESULTS.md"
 if [[ -f $logs/bounds_ops.md ]]; then # the tests write it

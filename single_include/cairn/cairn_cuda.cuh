@@ -472,6 +472,8 @@ public:
   static constexpr std::size_t most = 16;
   // A launch of a graph takes the host as long as one or two ops.
   static constexpr std::size_t least_ops = 3;
+  // Whether graphs that are made from now on have branches. For benchmarks, which compare the two.
+  inline static bool makes_branches = true;
 
   cuda_graphs(int ordinal, cudaStream_t zeroing)
       : ordinal_(ordinal), workspace_(ordinal, cuda_products::workspace_bytes, zeroing) {
@@ -573,7 +575,7 @@ private:
     const cuda_place beside{branch_, on.handle, workspace_.data()};
     constexpr const char* op = "a graph";
     for (std::size_t i = 0; i < k.run.size(); ++i) {
-      if (k.run.may_be_beside_next(i)) {
+      if (makes_branches && k.run.may_be_beside_next(i)) {
         check_cuda(cudaEventRecord(fork_, on.stream), op);
         check_cuda(cudaStreamWaitEvent(beside.stream, fork_, cudaEventWaitDefault), op);
         k.run.put(i, beside);

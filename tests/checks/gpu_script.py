@@ -38,7 +38,7 @@ TOOLS = {
     "python3": "exit 77",
 }
 STEPS = ["facts", "20 steps", "algorithms", "tests of the device", "tests of trainers", "the examples", "kernels of", "the accuracy", "tests of ranks",
-         "what calls", "steps", "products", "ops", "PyTorch", "memcheck"]
+         "what calls", "steps", "products", "ops", "ranks: ", "PyTorch", "memcheck"]
 
 
 def write_script(path, text):

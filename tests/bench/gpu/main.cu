@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Measures what kernels, products and training steps reach on the GPU of this machine, and prints tables for RESULTS.md.
 //
-//   gpu_bench [--list] [--only PART] [--step "NAME POLICY"] [--steps N] [--smaller N]
+//   gpu_bench [--list] [--only PART] [--step "NAME POLICY [WAY]"] [--steps N] [--smaller N]
 //
 // The parts: machine (its name, versions, and what its memory reaches), smoke (20 steps beside the processor's; exit status 1 if they
-// differ), algorithms (what cuBLASLt takes for each product), constants (what calls cost the host), ops, products, steps.
+// differ), algorithms (what cuBLASLt takes for each product), constants (what calls cost the host), ops, products, steps,
+// ranks.
 // --list names what would be measured and needs no GPU; without a GPU everything else ends with status 77. --step prints one line
 // of JSON, for peer.py. --smaller divides all sizes, to try out the program itself.
 #include <algorithm>
@@ -45,7 +46,7 @@ std::string name_of_gpu() {
 
 int use() {
   std::fprintf(stderr,
-               "gpu_bench: expected [--list] [--only PART] [--step \"NAME POLICY\"] [--steps N] [--smaller N]; a PART is");
+               "gpu_bench: expected [--list] [--only PART] [--step \"NAME POLICY [WAY]\"] [--steps N] [--smaller N]; a PART is");
   for (const char* part : gpu_bench::parts) std::fprintf(stderr, " %s", part);
   std::fprintf(stderr, "\n");
   return 2;
@@ -123,9 +124,13 @@ int main(int count, char** words) try {
     }
   }
   if (asked.wants("steps")) {
-    std::printf("\n### Steps\n\nOf float in pedantic arithmetic, with the batch's way to the GPU; see peer.py for PyTorch's "
-                "beside them.\n\n");
+    std::printf("\n### Steps\n\nOf float in pedantic arithmetic, with the batch's way to the GPU: each op by a call of the host; "
+                "a graph; a graph in which products that are independent are beside each other. See peer.py for PyTorch's.\n\n");
     gpu_bench::measure_steps(asked);
+  }
+  if (asked.wants("ranks")) {
+    std::printf("\n### Steps of ranks\n\nThe slowest rank's milliseconds of a step, in which each has a batch of its own.\n\n");
+    gpu_bench::measure_ranks(asked);
   }
   return 0;
 } catch (const std::exception& e) {

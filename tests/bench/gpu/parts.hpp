@@ -26,4 +26,6 @@ void list_steps();
 void measure_steps(const request&);
 bool measure_step(const request&); // prints a line of JSON; false if there is no such network
 
+void measure_ranks(const request&);
+
 } // namespace gpu_bench

@@ -4,14 +4,19 @@
   peer.py --bench build-gpu/gpu_bench [--rounds 5] [--steps 30]
   peer.py --try           the steps alone, on the processor and small: whether this program works
 
-Rounds are interleaved: in every round each network is run by one and then by the other, so that a GPU that grows hot meets both
-alike. Quoted are medians over the rounds. A step takes its batch from the host's pinned memory, as a trainer's does; products are
-of float, without TF32 on either side; `events` is what torch.cuda's events say of PyTorch's steps, the others are times of the
-host from one synchronisation to the next. PyTorch's bytes are what is allocated at most in a step beyond what lives before it,
-less the gradients. Exit status 77: no PyTorch, or none that finds a GPU.
+Each network is run in several ways: Cairn's ops each by a call of the host, as a graph, and as a graph with branches (the default);
+PyTorch eager, by torch.compile, and as a CUDA graph of the whole step, with the optimizer. Rounds are interleaved: in every round each
+way is run after another, so that a GPU that grows hot meets all alike. Quoted are medians over the rounds. A step takes its batch
+from the host's pinned memory, as a trainer's does; products are of float, without TF32 on either side; times are the host's from one
+synchronisation to the next. PyTorch's bytes are what is allocated at most in an eager step beyond what lives before it, less the
+gradients. A way that fails is a dash, and its error is printed below the table. Exit status 77: no PyTorch, or none that finds a GPU.
+
+With two GPUs or more, steps of PyTorch's DistributedDataParallel over NCCL follow, a process for each GPU; those of Cairn's ranks are
+the part `ranks` of gpu_bench.
 """
 import argparse
 import json
+import socket
 import statistics
 import subprocess
 import sys
@@ -42,10 +47,10 @@ def network(torch, name):
 
 
 class Peer:
-    """One network of PyTorch's, and its steps."""
+    """One network of PyTorch's, and its steps in one way."""
 
-    def __init__(self, torch, name, policy, rows, features, device):
-        self.torch, self.device, self.policy = torch, torch.device(device), policy
+    def __init__(self, torch, name, policy, rows, features, device, way="eager"):
+        self.torch, self.device, self.policy, self.way = torch, torch.device(device), policy, way
         torch.manual_seed(1)
         self.model = network(torch, name).to(self.device)
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=1e-4, momentum=0.9)
@@ -53,42 +58,60 @@ class Peer:
         self.y = torch.randint(0, 10, (rows,))
         if self.device.type == "cuda":
             self.x, self.y = self.x.pin_memory(), self.y.pin_memory()
+        self.run = torch.compile(self.forward) if way == "compile" else self.forward
+        self.graph = None
+        if way == "graph":
+            self.capture()
 
-    def step(self):
-        torch = self.torch
-        x, y = self.x.to(self.device, non_blocking=True), self.y.to(self.device, non_blocking=True)
-        self.optimizer.zero_grad(set_to_none=True)
+    def forward(self, x):
         if self.policy == "sqrt_n":
             segments = max(1, round(len(self.model) ** 0.5))
-            output = torch.utils.checkpoint.checkpoint_sequential(self.model, segments, x, use_reentrant=False)
-        else:
-            output = self.model(x)
-        loss = torch.nn.functional.cross_entropy(output, y)
+            return self.torch.utils.checkpoint.checkpoint_sequential(self.model, segments, x, use_reentrant=False,
+                                                                     preserve_rng_state=False)
+        return self.model(x)
+
+    def learn(self, x, y):
+        self.optimizer.zero_grad(set_to_none=True)
+        loss = self.torch.nn.functional.cross_entropy(self.run(x), y)
         loss.backward()
         self.optimizer.step()
         return loss
+
+    def capture(self):
+        """The whole step as one CUDA graph, which reads its batch from where it was captured."""
+        torch = self.torch
+        self.there = self.x.to(self.device), self.y.to(self.device)
+        beside = torch.cuda.Stream()
+        beside.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(beside):  # allocates what must not be allocated in a capture
+            for _ in range(3):
+                self.learn(*self.there)
+        torch.cuda.current_stream().wait_stream(beside)
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.learn(*self.there)
+
+    def step(self):
+        if self.graph is None:
+            return self.learn(self.x.to(self.device, non_blocking=True), self.y.to(self.device, non_blocking=True))
+        for to, of in zip(self.there, (self.x, self.y)):
+            to.copy_(of, non_blocking=True)
+        return self.graph.replay()
 
     def synchronize(self):
         if self.device.type == "cuda":
             self.torch.cuda.synchronize()
 
     def round(self, steps):
-        """(milliseconds of a step by the host's clock, by events)"""
+        """Milliseconds of a step."""
         for _ in range(3):
             self.step()
         self.synchronize()
-        on_gpu = self.device.type == "cuda"
-        first, last = (self.torch.cuda.Event(enable_timing=True) for _ in range(2)) if on_gpu else (None, None)
         start = time.perf_counter()
-        if on_gpu:
-            first.record()
         for _ in range(steps):
             self.step()
-        if on_gpu:
-            last.record()
         self.synchronize()
-        took = (time.perf_counter() - start) * 1e3 / steps
-        return took, first.elapsed_time(last) / steps if on_gpu else took
+        return (time.perf_counter() - start) * 1e3 / steps
 
     def bytes(self):
         if self.device.type != "cuda":
@@ -107,38 +130,84 @@ def row(cells):
     print("| " + " | ".join(cells) + " |", flush=True)
 
 
+OWN, PEERS = ("eager", "graph", "branches"), ("eager", "compile", "graph")
+
+
 def table(results):
-    row(["network", "policy", "batch", "Cairn ms", "PyTorch ms", "events ms", "ratio", "arena MiB", "PyTorch MiB"])
-    row(["---", "---"] + ["---:"] * 7)
-    for (name, policy, rows, _), (own, theirs, events, arena, live) in results:
-        row([name, policy, str(rows), f"{own:.4g}" if own else "-", f"{theirs:.4g}", f"{events:.4g}",
-             f"{theirs / own:.3g} x" if own else "-", f"{arena / 2**20:.3g}" if own else "-", f"{live / 2**20:.3g}"])
+    row(["network", "policy", "batch", *[f"Cairn, {way}, ms" for way in OWN], *[f"PyTorch, {way}, ms" for way in PEERS],
+         "the best of each", "arena MiB", "PyTorch MiB"])
+    row(["---", "---"] + ["---:"] * 10)
+    shown = lambda value, unit=1: f"{value / unit:.4g}" if value else "-"
+    for (name, policy, rows, _), own, theirs, arena, live in results:
+        best = [min(filter(None, times.values()), default=0) for times in (own, theirs)]
+        row([name, policy, str(rows), *[shown(own.get(way)) for way in OWN], *[shown(theirs.get(way)) for way in PEERS],
+             f"{best[1] / best[0]:.3g} x" if all(best) else "-", shown(arena, 2**20), shown(live, 2**20)])
 
 
-def ask(bench, name, policy, steps):
-    said = subprocess.run([bench, "--step", f"{name} {policy}", "--steps", str(steps)], capture_output=True, text=True)
+def ask(bench, name, policy, way, steps):
+    said = subprocess.run([bench, "--step", f"{name} {policy} {way}", "--steps", str(steps)], capture_output=True, text=True)
     if said.returncode:
         sys.exit(f"peer.py: {bench} ended with {said.returncode}: {said.stderr.strip()}")
     return json.loads(said.stdout)
 
 
-def compare(torch, asked, device, steps_of_networks):
-    results = []
+def compare(torch, asked, device, steps_of_networks, ways=PEERS):
+    results, failed = [], []
     for step in steps_of_networks:
         name, policy, rows, features = step
-        peer = Peer(torch, name, policy, rows, features, device)
-        own, theirs, events, arena = [], [], [], 0
+        peers, own, theirs, arena = {}, {}, {}, 0
+        for way in ways:
+            try:
+                peers[way] = Peer(torch, name, policy, rows, features, device, way)
+                peers[way].step()
+            except Exception as fault:  # of one way, such as a capture that this version refuses
+                peers.pop(way, None)
+                failed.append(f"{name} {policy}, {way}: {type(fault).__name__}: {str(fault).splitlines()[0] if str(fault) else ''}")
         for _ in range(asked.rounds):
-            if asked.bench:
-                said = ask(asked.bench, name, policy, asked.steps)
-                own.append(said["ms"])
+            for way in OWN if asked.bench else ():
+                said = ask(asked.bench, name, policy, way, asked.steps)
+                own.setdefault(way, []).append(said["ms"])
                 arena = said["arena_bytes"]
-            by_host, by_events = peer.round(asked.steps)
-            theirs.append(by_host)
-            events.append(by_events)
-        results.append((step, (statistics.median(own) if own else 0, statistics.median(theirs), statistics.median(events), arena,
-                               peer.bytes())))
+            for way, peer in peers.items():
+                theirs.setdefault(way, []).append(peer.round(asked.steps))
+        medians = [{way: statistics.median(times) for way, times in of.items()} for of in (own, theirs)]
+        results.append((step, *medians, arena, peers["eager"].bytes() if "eager" in peers else 0))
+    table(results)
+    for line in failed:
+        print(f"\nPyTorch did not run {line}")
     return results
+
+
+def of_rank(rank, ranks, asked, port, device):
+    """One process of PyTorch's ranks; rank 0 prints the rows."""
+    import os
+    import torch
+    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
+    on_gpu = device == "cuda"
+    if on_gpu:
+        torch.cuda.set_device(rank)
+        torch.backends.cuda.matmul.allow_tf32 = False
+    torch.distributed.init_process_group("nccl" if on_gpu else "gloo", rank=rank, world_size=ranks)
+    for name, policy, rows, features in STEPS[:4:2] if on_gpu else [(n, p, 8, f) for n, p, _, f in STEPS[:4:2]]:
+        peer = Peer(torch, name, policy, rows, features, f"cuda:{rank}" if on_gpu else "cpu")
+        peer.model = torch.nn.parallel.DistributedDataParallel(peer.model, device_ids=[rank] if on_gpu else None)
+        took = statistics.median(peer.round(asked.steps) for _ in range(asked.rounds))
+        if rank == 0:
+            row([name, "DistributedDataParallel", str(ranks), str(rows), f"{took:.4g}"])
+    torch.distributed.destroy_process_group()
+
+
+def compare_ranks(torch, asked, device, ranks):
+    print("\n### Steps of PyTorch's ranks\n")
+    row(["network", "by", "ranks", "batch of a rank", "ms"])
+    row(["---", "---"] + ["---:"] * 3)
+    torch.multiprocessing.spawn(of_rank, (ranks, asked, free_port(), device), ranks)
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
 
 
 def main():
@@ -158,7 +227,8 @@ def main():
         return LEFT_OUT
     if asked.tries:
         asked.bench, asked.rounds, asked.steps = None, 1, 1
-        table(compare(torch, asked, "cpu", [(n, p, 8, f) for n, p, _, f in STEPS[:4]]))
+        compare(torch, asked, "cpu", [(n, p, 8, f) for n, p, _, f in STEPS[:4]], ("eager", "graph"))
+        compare_ranks(torch, asked, "cpu", 2)
         return 0
     if not torch.cuda.is_available():
         print("peer.py: left out, as torch finds no GPU")
@@ -166,7 +236,9 @@ def main():
     torch.backends.cuda.matmul.allow_tf32 = False
     print(f"\n### Steps beside PyTorch {torch.__version__}\n\n{torch.cuda.get_device_name()}; medians of {asked.rounds} "
           f"interleaved rounds of {asked.steps} steps; both of float without TF32.\n")
-    table(compare(torch, asked, "cuda", STEPS))
+    compare(torch, asked, "cuda", STEPS)
+    if torch.cuda.device_count() > 1:
+        compare_ranks(torch, asked, "cuda", torch.cuda.device_count())
     return 0
 
 

@@ -65,13 +65,13 @@ double milliseconds(const Run& run, const Finish& finish, double of_round = 20, 
   return median(found);
 }
 
-inline constexpr const char* parts[] = {"machine", "smoke", "algorithms", "constants", "ops", "products", "steps"};
+inline constexpr const char* parts[] = {"machine", "smoke", "algorithms", "constants", "ops", "products", "steps", "ranks"};
 
 // The choices of the command line.
 struct request {
   bool list = false;       // only names what would be measured, which needs no GPU
   std::string only{};      // one of `parts`
-  std::string step{};      // one network: a line of JSON
+  std::string step{};      // one network, its policy and way: a line of JSON
   std::size_t steps = 30;  // of one round
   std::size_t smaller = 1; // sizes are divided by it, for a test of the program itself
 

@@ -17,7 +17,7 @@
 
 namespace emulator {
 
-// Does the work and returns the costs of the kernels that it has launched, by their names in PTX.
+// Does the work and returns the costs of the kernels that it has launched, by their names in PTX, and of its products.
 std::map<std::string, cost> costs_of(const std::function<void()>& work);
 
 } // namespace emulator

@@ -26,6 +26,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "../fake/fake.hpp"
 #include "../fake/graphs.hpp"
 #include "../fake/services.hpp"
 #include "block.hpp"
@@ -164,8 +165,13 @@ bool may_use(cudaStream_t s) {
   return s == nullptr ||
          (emulator::now().all_streams.contains(emulator::of(s)) && emulator::of(s)->gpu == emulator::current_gpu());
 }
-void put_on(cudaStream_t s, std::uint64_t, std::function<void()> work, const std::vector<range>& touched) {
+void put_on(cudaStream_t s, std::uint64_t nanoseconds, std::function<void()> work, const std::vector<range>& touched) {
   emulator::streams().begin(emulator::number_of(s));
+  if (emulator::now().counts && nanoseconds > time_of_product(0, 0, 0)) {
+    std::uint64_t read = 0, written = 0;
+    for (const range& r : touched) (r.is_written ? written : read) += r.bytes;
+    emulator::now().counted.add_product(nanoseconds - time_of_product(0, 0, 0), read, written);
+  }
   for (const range& r : touched)
     if (!emulator::touch_range("a product", r.at, r.bytes, r.is_written))
       emulator::report("a product", "has an operand out of the bounds of any memory of a GPU");

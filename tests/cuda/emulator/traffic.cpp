@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <array>
+#include <string>
 #include <utility>
 
 #include "traffic.hpp"
@@ -12,6 +13,13 @@ void traffic::begin(const kernel* code, std::uint32_t threads) {
   of_kernel_ = &costs_[code->name];
   ++of_kernel_->launches;
   threads_.resize(threads);
+}
+void traffic::add_product(std::uint64_t multiply_adds, std::uint64_t read, std::uint64_t written) {
+  cost& own = costs_["a product of " + std::to_string(multiply_adds)];
+  ++own.launches;
+  own.multiply_adds += multiply_adds;
+  own.loads.bytes += read;
+  own.stores.bytes += written;
 }
 std::map<std::string, cost> traffic::take() { return std::exchange(costs_, {}); }
 

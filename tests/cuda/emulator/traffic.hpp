@@ -20,6 +20,7 @@ struct accesses {             // of warps to global memory
 };
 struct cost {
   std::uint64_t launches = 0, threads = 0, instructions = 0;
+  std::uint64_t multiply_adds = 0; // of a product by cuBLASLt, whose instructions are not known
   accesses loads, stores;
   std::uint64_t shared_requests = 0;
   std::uint64_t shared_rounds = 0; // that these take; more than the fewest possible where lanes meet in a bank
@@ -33,8 +34,9 @@ public:
   // A thread executes an access to global or shared memory.
   void note(std::uint32_t thread, std::size_t line, std::uint64_t address) { threads_[thread].push_back({line, address}); }
   void end_block();
+  void add_product(std::uint64_t multiply_adds, std::uint64_t read, std::uint64_t written);
 
-  // The costs of each kernel since the last call.
+  // The costs of each kernel, and of the products of each size, since the last call.
   std::map<std::string, cost> take();
 
 private:
