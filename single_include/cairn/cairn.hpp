@@ -47417,6 +47417,7 @@ struct network_summary {
   std::vector<detail::bucket> buckets{}; // of a ddp<>, else none
   std::size_t statistics_calls = 0;      // of a sync_batch_norm, else none: calls in a step of one micro-batch
   std::size_t statistics_bytes = 0;      // of all of them
+  std::string sums{};                    // in which order gradients are summed, if ranks of this kind offer a choice
   step_costs costs{};
   step_costs without{};      // with every checkpoint<> taken away
   bool checkpointed = false; // whether there is one
@@ -47540,6 +47541,7 @@ private:
           .row({"tape bytes at the loss", format_bytes(costs.tape_bytes)})
           .row({"FLOPs", quantity(costs.flops)});
       if (statistics_calls > 0) out.row({"statistics of all ranks", statistics});
+      if (!sums.empty()) out.row({"sums of all ranks", sums});
       if (batches.bytes > 0) out.row({batches_text(), format_count(batches.largest)});
       if (batches.cost > 1) out.row({dearer_text(), format_count(batches.dearer)});
       return out;
@@ -47551,6 +47553,7 @@ private:
               part(costs.tape_bytes, without.tape_bytes)})
         .row({"FLOPs, predicted time", quantity(costs.flops), quantity(without.flops), part(costs.flops, without.flops)});
     if (statistics_calls > 0) out.row({"statistics of all ranks", statistics, statistics, ""});
+    if (!sums.empty()) out.row({"sums of all ranks", sums, "", ""});
     if (batches.bytes > 0)
       out.row(
           {batches_text(), format_count(batches.largest), format_count(batches.without), part(batches.largest, batches.without)});
@@ -47639,6 +47642,8 @@ report::network_summary summary() {
     constexpr std::size_t most = plan::fused ? distribution::update::bytes : distribution::options::bytes;
     const auto buckets = plan::template buckets<most, plan::fused>.buckets();
     out.buckets.assign(buckets.begin(), buckets.end());
+    if constexpr (requires { distribution::communicator_type::orders_of_sums; })
+      out.sums = distribution::communicator_type::orders_of_sums;
     if constexpr (distribution::options::sums_statistics) {
       out.statistics_calls = detail::summed_layers<plan>::calls;
       out.statistics_bytes = detail::summed_layers<plan>::bytes;

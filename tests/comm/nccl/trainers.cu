@@ -69,6 +69,17 @@ TEST_CASE("nccl: an update inside the backward pass, and ranks with fewer sample
   check<on_gpus<Net, bucket_bytes<256>>>(2, learnt_from_micro_batches<Net>(2, uneven), uneven);
 }
 
+TEST_CASE("nccl: a summary says in which order ranks are summed, for a network with and without checkpoint") {
+  using net = Sequential<Linear<4, 4>, ReLU, Linear<4, 2>>;
+  const auto says = [](const report::network_summary& s, const std::string& words) {
+    return s.text().find(words) != std::string::npos && s.markdown().find(words) != std::string::npos;
+  };
+  const std::string words = "in the order of the ranks on one machine";
+  CHECK(says(summary<ddp<net, nccl::rank>, 4>(), words));
+  CHECK(says(summary<ddp<checkpoint<sqrt_n, net>, nccl::rank>, 4>(), words));
+  CHECK(!says(summary<ddp<net, threads::rank>, 4>(), "sums of all ranks")); // which have one order
+}
+
 TEST_CASE("nccl: only the order of the ranks keeps the promise: in NCCL's own order three ranks are no three micro-batches") {
   testing::begin(3);
   const auto expected = learnt_from_micro_batches<Net>(3);

@@ -89,6 +89,9 @@ public:
   int local_size() const { return std::max(1, here_.local_size); }
   // The GPU of this rank; a trainer's device must be on it, which is so unless options::ordinal says otherwise.
   int ordinal() const { return ordinal_; }
+  // For a summary, which is made before there are ranks.
+  static constexpr std::string_view orders_of_sums =
+      "in the order of the ranks on one machine of at most 8, else in NCCL's; nccl::options::sums chooses";
   nccl_order sums() const { return sums_; }
   std::string_view called() const { return name_of_sums(sums_); }
 
