@@ -233,7 +233,7 @@ TEST_CASE("solver: against the cheapest of all schedules") {
 }
 
 TEST_CASE("solver: against the cheapest of all schedules of 9 and 10 stages") {
-  const std::uint64_t count = ::testing::long_tests ? 40 : 6;
+  const std::uint64_t count = ::testing::long_tests ? 16 : 6;
   const auto of = [&](auto make) {
     comparison all;
     for (std::size_t length = 9; length <= 10; ++length)
