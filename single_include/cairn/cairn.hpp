@@ -11674,17 +11674,6 @@ void multiply_by_packed(cpu::queue& queue, instruction_set isa, const product<T>
 
 } // namespace cairn::detail
 
-namespace cairn::ops {
-
-// Writes the weight, in the order in which the kernels of this machine read it, to memory of the same size. Only where
-// detail::reads_packed_weights().
-template <class T>
-void pack_weight(T* to, matrix<const T> weight) {
-  detail::pack_weight(detail::widest_instruction_set(), to, weight);
-}
-
-} // namespace cairn::ops
-
 CAIRN_KERNELS_END
 
 // cairn/ops/matmul/cpu.hpp
@@ -19977,11 +19966,12 @@ CAIRN_KERNELS_END
 
 // Products by packed weights, and in parts of ops, are of float or double.
 #define CAIRN_COMPILED_PRODUCTS(EXTERN, T)                                                                                       \
-  EXTERN template void pack_weight<T>(T*, matrix<const T>);                                                                      \
   EXTERN template void matmul<T>(cpu::queue&, matrix<T>, matrix<const T>, matrix<const T>, packed_weight<T>,                     \
                                  const epilogue<T>&);                                                                            \
   EXTERN template void matmul_in_part<T>(std::span<std::byte>, matrix<T>, matrix<const T>, matrix<const T>, transpose,           \
                                          const epilogue<T>&);
+
+#define CAIRN_COMPILED_WEIGHTS(EXTERN, T) EXTERN template void pack_weight<T>(instruction_set, T*, matrix<const T>);
 
 // Products of 16-bit elements that are sums.
 #define CAIRN_COMPILED_SUMS(EXTERN, T)                                                                                           \
@@ -20019,8 +20009,20 @@ CAIRN_COMPILED_UPDATES(extern, double)
 
 } // namespace cairn::ops
 
+namespace cairn::detail {
+
+#ifndef CAIRN_COMPILES
+CAIRN_COMPILED_WEIGHTS(extern, float)
+CAIRN_COMPILED_WEIGHTS(extern, double)
+#elif defined(CAIRN_COMPILES_UPDATES)
+CAIRN_COMPILED_WEIGHTS(, CAIRN_COMPILES)
+#endif
+
+} // namespace cairn::detail
+
 #undef CAIRN_COMPILED_UPDATES
 #undef CAIRN_COMPILED_SUMS
+#undef CAIRN_COMPILED_WEIGHTS
 #undef CAIRN_COMPILED_PRODUCTS
 #undef CAIRN_COMPILED_OPS
 #endif
@@ -43282,7 +43284,7 @@ public:
     if constexpr (exist)
       for_each_packed_weight(code_, 0, [&](std::size_t begin, matrix<const T> weight) {
         weight.data = parameters + begin;
-        ops::pack_weight(at(begin), weight);
+        pack_weight(widest_instruction_set(), at(begin), weight);
       });
   }
   const T* data() const { return at(0); }

@@ -94,11 +94,12 @@
 
 // Products by packed weights, and in parts of ops, are of float or double.
 #define CAIRN_COMPILED_PRODUCTS(EXTERN, T)                                                                                       \
-  EXTERN template void pack_weight<T>(T*, matrix<const T>);                                                                      \
   EXTERN template void matmul<T>(cpu::queue&, matrix<T>, matrix<const T>, matrix<const T>, packed_weight<T>,                     \
                                  const epilogue<T>&);                                                                            \
   EXTERN template void matmul_in_part<T>(std::span<std::byte>, matrix<T>, matrix<const T>, matrix<const T>, transpose,           \
                                          const epilogue<T>&);
+
+#define CAIRN_COMPILED_WEIGHTS(EXTERN, T) EXTERN template void pack_weight<T>(instruction_set, T*, matrix<const T>);
 
 // Products of 16-bit elements that are sums.
 #define CAIRN_COMPILED_SUMS(EXTERN, T)                                                                                           \
@@ -136,7 +137,19 @@ CAIRN_COMPILED_UPDATES(extern, double)
 
 } // namespace cairn::ops
 
+namespace cairn::detail {
+
+#ifndef CAIRN_COMPILES
+CAIRN_COMPILED_WEIGHTS(extern, float)
+CAIRN_COMPILED_WEIGHTS(extern, double)
+#elif defined(CAIRN_COMPILES_UPDATES)
+CAIRN_COMPILED_WEIGHTS(, CAIRN_COMPILES)
+#endif
+
+} // namespace cairn::detail
+
 #undef CAIRN_COMPILED_UPDATES
 #undef CAIRN_COMPILED_SUMS
+#undef CAIRN_COMPILED_WEIGHTS
 #undef CAIRN_COMPILED_PRODUCTS
 #undef CAIRN_COMPILED_OPS

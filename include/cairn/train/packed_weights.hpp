@@ -53,7 +53,7 @@ public:
     if constexpr (exist)
       for_each_packed_weight(code_, 0, [&](std::size_t begin, matrix<const T> weight) {
         weight.data = parameters + begin;
-        ops::pack_weight(at(begin), weight);
+        pack_weight(widest_instruction_set(), at(begin), weight);
       });
   }
   const T* data() const { return at(0); }

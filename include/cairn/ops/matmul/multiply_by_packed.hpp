@@ -102,15 +102,4 @@ void multiply_by_packed(cpu::queue& queue, instruction_set isa, const product<T>
 
 } // namespace cairn::detail
 
-namespace cairn::ops {
-
-// Writes the weight, in the order in which the kernels of this machine read it, to memory of the same size. Only where
-// detail::reads_packed_weights().
-template <class T>
-void pack_weight(T* to, matrix<const T> weight) {
-  detail::pack_weight(detail::widest_instruction_set(), to, weight);
-}
-
-} // namespace cairn::ops
-
 CAIRN_KERNELS_END
