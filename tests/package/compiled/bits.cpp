@@ -24,6 +24,10 @@ void train(const char* name, const Optimizer& optimizer, const std::vector<In>& 
   double loss = 0;
   for (int step = 0; step < 3; ++step) loss = t.step(inputs, labels);
   std::printf("%s %a %016llx\n", name, loss, static_cast<unsigned long long>(t.checksum()));
+  const model<Net, batch<4>, T> other{{.seed = 7}}; // which packs its weights
+  std::vector<accumulated<T>> outputs(4 * 5);
+  other.evaluate(inputs, outputs);
+  std::printf("%s %a\n", name, static_cast<double>(outputs[7]));
 }
 
 template <class T, class Given>
