@@ -135,11 +135,6 @@
 #elif CAIRN_WITH_COMPILED && CAIRN_COMPILED_WITH != CAIRN_WITH_BLAS + 2 * CAIRN_WITH_ONEDNN
 #include "cairn::compiled was made with other components than this program: cairn_compiled(NAME blas) makes one with a BLAS"
 #endif
-#if CAIRN_WITH_COMPILED
-#define CAIRN_HAS_COMPILED 1
-#else
-#define CAIRN_HAS_COMPILED 0
-#endif
 
 // Marks an explicit instantiation in the library of something that is neither an op nor the executor: programs declare it, and
 // the library's source that defines CAIRN_COMPILES_REST defines it.
@@ -8227,7 +8222,7 @@ void round_once(T* to, const accumulated<T>* from, std::size_t count) {
   round_once_plain(to, from, count);
 }
 
-#if CAIRN_HAS_COMPILED
+#if CAIRN_WITH_COMPILED
 CAIRN_COMPILED template void widen(float*, const bfloat16*, std::size_t);
 CAIRN_COMPILED template void widen(float*, const float16*, std::size_t);
 CAIRN_COMPILED template void round_once(bfloat16*, const float*, std::size_t);
@@ -19868,7 +19863,7 @@ CAIRN_KERNELS_END
 // includes the ops of its device. trainer.hpp includes these; a program that calls Linear<2, 3>::forward directly includes them
 // itself. They are separate because a network that is only planned needs no kernels and should not wait for them to compile.
 
-#if CAIRN_HAS_COMPILED
+#if CAIRN_WITH_COMPILED
 
 // cairn/ops/compiled.inl
 // With cairn::compiled the ops on a cpu come from a library, for every element type. ops/cpu.hpp ends with this file, which
@@ -19971,6 +19966,7 @@ CAIRN_KERNELS_END
   EXTERN template void matmul_in_part<T>(std::span<std::byte>, matrix<T>, matrix<const T>, matrix<const T>, transpose,           \
                                          const epilogue<T>&);
 
+// How a model packs its weights for them.
 #define CAIRN_COMPILED_WEIGHTS(EXTERN, T) EXTERN template void pack_weight<T>(instruction_set, T*, matrix<const T>);
 
 // Products of 16-bit elements that are sums.
@@ -31415,7 +31411,7 @@ void run_op(const program<T, Queue>& p, Queue& queue, const frame<T>& lent, std:
 
 } // namespace cairn::detail
 
-#if CAIRN_HAS_COMPILED
+#if CAIRN_WITH_COMPILED
 
 // cairn/net/compiled.inl
 // With cairn::compiled a program also takes the executor and the functions of elementwise layers from a library:
@@ -33817,7 +33813,7 @@ detail::run_time_plan plan_within(const chain& c, const solver& solved, std::siz
                     "; give it more, or take a smaller batch");
 }
 
-#if CAIRN_HAS_COMPILED
+#if CAIRN_WITH_COMPILED
 CAIRN_COMPILED template void solver::solve(const curve_limits&, detail::no_progress&);
 CAIRN_COMPILED template detail::run_time_plan plan_within(const chain&, const solver&, std::size_t);
 #endif
@@ -37450,7 +37446,7 @@ inline std::uint64_t checksum(std::span<const std::byte> bits) {
   return h.value();
 }
 
-#if CAIRN_HAS_COMPILED
+#if CAIRN_WITH_COMPILED
 CAIRN_COMPILED template void initialize(const program<float, cpu::queue>&, std::span<float>, std::span<float>, seed);
 CAIRN_COMPILED template void initialize(const program<double, cpu::queue>&, std::span<double>, std::span<double>, seed);
 CAIRN_COMPILED template class stage_names<float, cpu::queue>;
@@ -39251,7 +39247,7 @@ private:
   }
 };
 
-#if CAIRN_HAS_COMPILED
+#if CAIRN_WITH_COMPILED
 CAIRN_COMPILED template class facts_of_ranks<float>;
 CAIRN_COMPILED template class facts_of_ranks<double>;
 #endif
@@ -39811,7 +39807,7 @@ void compare_builds(Communicator& comm, Queue& queue, const fingerprint& own, st
   throw input_error(difference_of_ranks(builds, of_all_ranks(comm, queue, texts)));
 }
 
-#if CAIRN_HAS_COMPILED
+#if CAIRN_WITH_COMPILED
 CAIRN_COMPILED template std::string difference_of_ranks(std::span<const rank_build>, std::span<const rank_texts>);
 #endif
 
@@ -42698,7 +42694,7 @@ static_assert(loss<BCEWithLogitsLoss>);
 
 } // namespace cairn
 
-#if CAIRN_HAS_COMPILED
+#if CAIRN_WITH_COMPILED
 
 namespace cairn {
 
@@ -42836,7 +42832,7 @@ static_assert(loss<L1Loss>);
 
 } // namespace cairn
 
-#if CAIRN_HAS_COMPILED
+#if CAIRN_WITH_COMPILED
 
 namespace cairn {
 
@@ -42890,7 +42886,7 @@ static_assert(loss<MSELoss>);
 
 } // namespace cairn
 
-#if CAIRN_HAS_COMPILED
+#if CAIRN_WITH_COMPILED
 
 namespace cairn {
 
@@ -42963,7 +42959,7 @@ static_assert(loss<SmoothL1Loss>);
 
 } // namespace cairn
 
-#if CAIRN_HAS_COMPILED
+#if CAIRN_WITH_COMPILED
 
 namespace cairn {
 
@@ -46859,7 +46855,7 @@ std::string draw_schedule(const report::picture_panel& panel, const report::pict
   return report::draw_schedules<Writer>({&panel, 1}, settings);
 }
 
-#if CAIRN_HAS_COMPILED
+#if CAIRN_WITH_COMPILED
 CAIRN_COMPILED template std::string report::draw_schedules<detail::svg_writer>(std::span<const report::picture_panel>,
                                                                                const report::picture_settings&);
 #endif
@@ -47242,7 +47238,7 @@ std::vector<network_line> lines_of() {
   return out;
 }
 
-#if CAIRN_HAS_COMPILED
+#if CAIRN_WITH_COMPILED
 CAIRN_COMPILED template class line_writer<std::vector<network_line>>;
 #endif
 

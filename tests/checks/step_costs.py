@@ -2,8 +2,8 @@
 """The table of tests/bench/RESULTS.md that says what training steps cost a GPU is what the emulator counts.
 
 The argument is the program ptx_steps of the target test_ptx, which runs steps on the emulator of tests/cuda/emulator and prints the
-table. Each of its rows must be in RESULTS.md, with figures that are at most a tenth apart, as another version of nvcc may make other
-code. --write writes the table anew, between the lines that begin and end it.
+table. Each of its rows must be in RESULTS.md, with the same numbers of kernels and products, and other figures that are at most a
+tenth apart, as another version of nvcc may make other code. --write writes the table anew, between the lines that begin and end it.
 """
 import pathlib
 import re
@@ -11,7 +11,8 @@ import subprocess
 import sys
 
 RESULTS = "tests/bench/RESULTS.md"
-WORDS = 3  # cells that name a row: network, policy, batch
+WORDS = 3   # cells that name a row: network, policy, batch
+COUNTS = 2  # the next cells, which are the same with every nvcc: kernels, products
 MOST_APART = 0.1
 PLACE = re.compile(r"(?<=<!-- steps on the emulator -->\n).*?(?=<!-- end -->)", re.S)
 
@@ -31,17 +32,19 @@ def faults(results, printed):
     for words, figures in found.items():
         if words not in told:
             wrong.append(f"{RESULTS}: {' '.join(words)}: expected a row, found none")
-        elif len(told[words]) != len(figures) or any(abs(a - b) > MOST_APART * max(a, b) for a, b in zip(told[words], figures)):
+        elif (told[words][:COUNTS] != figures[:COUNTS] or len(told[words]) != len(figures) or
+              any(abs(a - b) > MOST_APART * max(a, b) for a, b in zip(told[words], figures))):
             wrong.append(f"{RESULTS}: {' '.join(words)}: expected {figures}, found {told[words]}")
     return sorted(wrong) or ([] if found else ["ptx_steps: expected rows, found none"])
 
 
 def self_test():
-    head = "| network | policy | batch | kernels |\n| --- | --- | ---: | ---: |\n"
-    table = head + "| mlp | all | 8 | 20 |\n"
+    head = "| network | policy | batch | kernels | products | MiB |\n| --- | --- | ---: | ---: | ---: | ---: |\n"
+    table = head + "| mlp | all | 8 | 3 | 4 | 20 |\n"
     within = "<!-- steps on the emulator -->\n{}<!-- end -->\n".format
     cases = [(within(table), table, ""), (within(table), table.replace("20", "21"), ""), (table, table, "found none"),
-             (within(table), table.replace("20", "30"), "expected [30.0], found [20.0]"), (within(head), table, "mlp all 8: expected a row"),
+             (within(table), table.replace("20", "30"), "expected [3.0, 4.0, 30.0], found [3.0, 4.0, 20.0]"),
+             (within(table), table.replace("| 4 |", "| 5 |"), "expected [3.0, 5.0, 20.0], found [3.0, 4.0, 20.0]"), (within(head), table, "mlp all 8: expected a row"),
              (within(table), head, "expected a step"), (within(head), head, "expected rows")]
     return [f"step_costs.py: expected '{expected}', found {found}" for results, printed, expected in cases
             if (found := faults(results, printed)) != [] and expected == "" or expected not in "".join(found)]

@@ -303,6 +303,11 @@ TEST_CASE("cuda, graphs: the gradients of a layer's weight and input are made at
   const std::uint64_t in_branches = time_of_step(true), one_by_one = time_of_step(false);
   const std::uint64_t least = 7 * fake::time_of_product(16, 16, most_rows); // of the layers with a gradient of their input
   CHECK(in_branches + least < one_by_one);
+
+  detail::cuda_graphs::makes_branches = false; // as a benchmark has it
+  const std::uint64_t in_a_row = time_of_step(true);
+  detail::cuda_graphs::makes_branches = true;
+  CHECK(in_branches + least < in_a_row);
 }
 
 TEST_CASE("cuda, graphs: the host of a step with a small network has done its part in microseconds") {

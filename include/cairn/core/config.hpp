@@ -132,11 +132,6 @@
 #elif CAIRN_WITH_COMPILED && CAIRN_COMPILED_WITH != CAIRN_WITH_BLAS + 2 * CAIRN_WITH_ONEDNN
 #include "cairn::compiled was made with other components than this program: cairn_compiled(NAME blas) makes one with a BLAS"
 #endif
-#if CAIRN_WITH_COMPILED
-#define CAIRN_HAS_COMPILED 1
-#else
-#define CAIRN_HAS_COMPILED 0
-#endif
 
 // Marks an explicit instantiation in the library of something that is neither an op nor the executor: programs declare it, and
 // the library's source that defines CAIRN_COMPILES_REST defines it.

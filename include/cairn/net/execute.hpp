@@ -323,7 +323,7 @@ void run_op(const program<T, Queue>& p, Queue& queue, const frame<T>& lent, std:
 
 } // namespace cairn::detail
 
-#if CAIRN_HAS_COMPILED
+#if CAIRN_WITH_COMPILED
 #include <cairn/core/bfloat16.hpp>
 #include <cairn/core/float16.hpp>
 #include <cairn/layer/gelu.hpp>

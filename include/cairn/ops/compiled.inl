@@ -99,6 +99,7 @@
   EXTERN template void matmul_in_part<T>(std::span<std::byte>, matrix<T>, matrix<const T>, matrix<const T>, transpose,           \
                                          const epilogue<T>&);
 
+// How a model packs its weights for them.
 #define CAIRN_COMPILED_WEIGHTS(EXTERN, T) EXTERN template void pack_weight<T>(instruction_set, T*, matrix<const T>);
 
 // Products of 16-bit elements that are sums.

@@ -39,7 +39,7 @@
 #include <cairn/ops/squared_norm/cpu.hpp>
 #include <cairn/ops/transfer/cpu.hpp>
 
-#if CAIRN_HAS_COMPILED
+#if CAIRN_WITH_COMPILED
 #include <cairn/core/bfloat16.hpp>
 #include <cairn/core/float16.hpp>
 

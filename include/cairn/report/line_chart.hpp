@@ -300,7 +300,7 @@ std::string draw_line_charts(std::span<const line_chart> charts, const chart_set
   return to.str();
 }
 
-#if CAIRN_HAS_COMPILED
+#if CAIRN_WITH_COMPILED
 CAIRN_COMPILED template std::string draw_line_charts<detail::svg_writer>(std::span<const line_chart>, const chart_settings&);
 #endif
 

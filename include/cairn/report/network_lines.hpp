@@ -393,7 +393,7 @@ std::vector<network_line> lines_of() {
   return out;
 }
 
-#if CAIRN_HAS_COMPILED
+#if CAIRN_WITH_COMPILED
 CAIRN_COMPILED template class line_writer<std::vector<network_line>>;
 #endif
 

@@ -285,7 +285,7 @@ std::string draw_schedule(const report::picture_panel& panel, const report::pict
   return report::draw_schedules<Writer>({&panel, 1}, settings);
 }
 
-#if CAIRN_HAS_COMPILED
+#if CAIRN_WITH_COMPILED
 CAIRN_COMPILED template std::string report::draw_schedules<detail::svg_writer>(std::span<const report::picture_panel>,
                                                                                const report::picture_settings&);
 #endif

@@ -241,7 +241,7 @@ inline std::uint64_t checksum(std::span<const std::byte> bits) {
   return h.value();
 }
 
-#if CAIRN_HAS_COMPILED
+#if CAIRN_WITH_COMPILED
 CAIRN_COMPILED template void initialize(const program<float, cpu::queue>&, std::span<float>, std::span<float>, seed);
 CAIRN_COMPILED template void initialize(const program<double, cpu::queue>&, std::span<double>, std::span<double>, seed);
 CAIRN_COMPILED template class stage_names<float, cpu::queue>;

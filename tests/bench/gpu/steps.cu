@@ -65,14 +65,11 @@ void list_steps() {
 void measure_steps(const request& asked) {
   table rows({"network", "policy", "batch", "eager ms", "graph ms", "branches ms", "arena MiB"});
   for (const measured_step& s : all_steps) {
-    std::vector<std::string> cells{s.name, s.policy};
-    step_figures last{};
-    for (const way& how : ways) {
-      last = s.run(asked, how);
-      if (how.name == ways[0].name) cells.push_back(std::to_string(last.batch));
-      cells.push_back(number(last.ms));
-    }
-    cells.push_back(number(static_cast<double>(last.arena) / 0x1p20));
+    std::vector<step_figures> found;
+    for (const way& how : ways) found.push_back(s.run(asked, how));
+    std::vector<std::string> cells{s.name, s.policy, std::to_string(found[0].batch)};
+    for (const step_figures& f : found) cells.push_back(number(f.ms));
+    cells.push_back(number(static_cast<double>(found[0].arena) / 0x1p20));
     rows.row(cells);
   }
 }

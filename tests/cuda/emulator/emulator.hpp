@@ -6,7 +6,7 @@
 // threads on shared and on global memory, and of ops of streams that no event and no wait puts in order; memory and registers
 // that are read and were never written; barriers that not all threads reach, masks that name lanes which have ended, shuffles
 // from lanes that take no part; divisions of whole numbers by 0; threads that wait for ever. Threads and blocks run in a random
-// order. Not known: functions that are called, atomic operations, local memory, 16-bit floats, matrix instructions.
+// order. Not known: functions that are called, atomic operations, local memory.
 #pragma once
 
 #include <functional>

@@ -114,7 +114,7 @@ void round_once(T* to, const accumulated<T>* from, std::size_t count) {
   round_once_plain(to, from, count);
 }
 
-#if CAIRN_HAS_COMPILED
+#if CAIRN_WITH_COMPILED
 CAIRN_COMPILED template void widen(float*, const bfloat16*, std::size_t);
 CAIRN_COMPILED template void widen(float*, const float16*, std::size_t);
 CAIRN_COMPILED template void round_once(bfloat16*, const float*, std::size_t);

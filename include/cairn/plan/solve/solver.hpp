@@ -194,7 +194,7 @@ detail::run_time_plan plan_within(const chain& c, const solver& solved, std::siz
                     "; give it more, or take a smaller batch");
 }
 
-#if CAIRN_HAS_COMPILED
+#if CAIRN_WITH_COMPILED
 CAIRN_COMPILED template void solver::solve(const curve_limits&, detail::no_progress&);
 CAIRN_COMPILED template detail::run_time_plan plan_within(const chain&, const solver&, std::size_t);
 #endif

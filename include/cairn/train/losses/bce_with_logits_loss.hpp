@@ -99,7 +99,7 @@ static_assert(loss<BCEWithLogitsLoss>);
 
 } // namespace cairn
 
-#if CAIRN_HAS_COMPILED
+#if CAIRN_WITH_COMPILED
 #include <cairn/ops/mean_of_terms/cpu.hpp>
 
 namespace cairn {

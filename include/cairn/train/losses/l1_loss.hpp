@@ -47,7 +47,7 @@ static_assert(loss<L1Loss>);
 
 } // namespace cairn
 
-#if CAIRN_HAS_COMPILED
+#if CAIRN_WITH_COMPILED
 #include <cairn/ops/mean_of_terms/cpu.hpp>
 
 namespace cairn {

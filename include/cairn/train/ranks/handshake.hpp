@@ -137,7 +137,7 @@ void compare_builds(Communicator& comm, Queue& queue, const fingerprint& own, st
   throw input_error(difference_of_ranks(builds, of_all_ranks(comm, queue, texts)));
 }
 
-#if CAIRN_HAS_COMPILED
+#if CAIRN_WITH_COMPILED
 CAIRN_COMPILED template std::string difference_of_ranks(std::span<const rank_build>, std::span<const rank_texts>);
 #endif
 

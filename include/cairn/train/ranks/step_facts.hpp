@@ -147,7 +147,7 @@ private:
   }
 };
 
-#if CAIRN_HAS_COMPILED
+#if CAIRN_WITH_COMPILED
 CAIRN_COMPILED template class facts_of_ranks<float>;
 CAIRN_COMPILED template class facts_of_ranks<double>;
 #endif
