@@ -288,6 +288,7 @@
 #include <cairn/net/wrong_network.hpp>             // the ways in which a network can be wrong
 
 #include <cairn/train/checked_training.hpp>               // finds the first argument of a trainer that does not fit
+#include <cairn/train/constant_model.hpp>                 // a trained network whose weights are constants of the program
 #include <cairn/train/context_pool.hpp>                   // execution contexts of a model, for concurrent calls
 #include <cairn/train/ddp.hpp>                            // ddp<Model, Communicator>
 #include <cairn/train/execution_context.hpp>              // the memory that the passes of one caller write
@@ -297,6 +298,7 @@
 #include <cairn/train/fit/fit.hpp>                        // epochs, validation, callbacks: the training loop
 #include <cairn/train/fit/metrics.hpp>                    // accuracy, perplexity and others over batches and ranks
 #include <cairn/train/fit/validation.hpp>                 // a callback of fit that evaluates the network
+#include <cairn/train/fixed_session.hpp>                  // evaluates a network for a thread with a deadline
 #include <cairn/train/host_copy.hpp>                      // a copy of a device's data that the host can access
 #include <cairn/train/input_arrays.hpp>                   // several arrays as the inputs of a step
 #include <cairn/train/losses/bce_with_logits_loss.hpp>    // binary cross entropy of logits
@@ -332,6 +334,7 @@
 #include <cairn/train/weights_interface.hpp>              // the common interface of a model and a trainer
 #include <cairn/train/weights_on_host.hpp>                // parameters by name, in memory that the host can access
 #include <cairn/train/working_copy.hpp>                   // parameters, inputs and outputs between float and 16 bits
+#include <cairn/train/write_header.hpp>                   // writes a network as a header with its weights
 #include <cairn/train/wrong_arguments.hpp>                // arguments of a trainer that do not fit
 #include <cairn/train/wrong_trainer.hpp>                  // replaces a trainer after its error
 

@@ -149,6 +149,7 @@
 #include <atomic>
 #include <bit>
 #include <cassert>
+#include <cctype>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
@@ -4962,9 +4963,13 @@ public:
   static constexpr std::size_t scratch_bytes = 4_MiB;
 
   explicit queue(std::size_t threads)
-      : threads_(threads == 0 ? 1 : threads), scratch_(threads_ * scratch_bytes, memory::unset{}),
+      : threads_(threads == 0 ? 1 : threads), own_(threads_ * scratch_bytes, memory::unset{}), scratch_(own_.data()),
         workers_(threads_ > 1 ? std::make_unique<detail::workers>(threads_ - 1) : nullptr) {
     static_cast<void>(detail::widest_instruction_set()); // reports a wrong CAIRN_ISA here, not in a thread of an op
+  }
+  // Of one thread, with scratch memory that the caller has, 64-byte aligned. Nothing is allocated.
+  explicit queue(std::span<std::byte, scratch_bytes> scratch) : threads_(1), scratch_(scratch.data()) {
+    static_cast<void>(detail::widest_instruction_set());
   }
 
   std::size_t threads() const { return threads_; }
@@ -5011,10 +5016,11 @@ public:
   void finish() const {}
 
 private:
-  std::span<std::byte> scratch(std::size_t thread) const { return {scratch_.data() + thread * scratch_bytes, scratch_bytes}; }
+  std::span<std::byte> scratch(std::size_t thread) const { return {scratch_ + thread * scratch_bytes, scratch_bytes}; }
 
   std::size_t threads_;
-  memory scratch_; // not zeroed: pages that no op touches are never allocated
+  memory own_; // not zeroed: pages that no op touches are never allocated
+  std::byte* scratch_;
   std::unique_ptr<detail::workers> workers_;
 };
 
@@ -36678,6 +36684,1350 @@ private:
 
 } // namespace cairn::detail
 
+// cairn/train/packed_weights.hpp
+
+namespace cairn::detail {
+
+// Calls f(begin, matrix of the weight's extents without memory) for each weight that layers may read as packed, where `begin` is
+// its place among the parameters, in elements. A weight that several layers share is passed several times; the parameters of
+// frozen blocks, which lie elsewhere, are not passed.
+template <class T, class Queue, class F>
+void for_each_packed_weight(const program<T, Queue>& p, std::size_t begin, const F& f) {
+  if (p.is_frozen) return;
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    const auto& e = p.at(i);
+    if (e.packs_weight) {
+      const std::size_t owner = owner_of_weight(p, i);
+      const tensor& weight = p.at(owner).parameters[0];
+      const std::size_t rows = weight.extents[0];
+      f(begin + p.parameter_begin[owner], matrix<const T>{nullptr, rows, weight.size() / rows});
+    }
+    for (const auto& chain : e.chains)
+      for_each_packed_weight(*chain.code, begin + p.parameter_begin[i] + chain.parameter_begin, f);
+  }
+}
+
+// Whether the kernels of this machine read packed weights, and the network has some.
+template <class T, class Queue>
+bool reads_packed(const program<T, Queue>& code) {
+  bool are_read = false;
+  if (reads_packed_weights(widest_instruction_set()))
+    for_each_packed_weight(code, 0, [&are_read](std::size_t, const auto&) { are_read = true; });
+  return are_read;
+}
+// Packs the weights of products for the kernels of this machine, each to the place that it has among the parameters.
+template <class T, class Queue>
+void pack_weights(const program<T, Queue>& code, T* to, const T* parameters) {
+  for_each_packed_weight(code, 0, [&](std::size_t begin, matrix<const T> weight) {
+    weight.data = parameters + begin;
+    pack_weight(widest_instruction_set(), to + begin, weight);
+  });
+}
+
+// Memory for the weights of products in the order in which the kernels of this machine read them. For float and double on a cpu.
+template <class Plan, class T, class Device>
+class packed_weights {
+public:
+  static constexpr bool exist = std::same_as<Device, cpu> && std::floating_point<T>;
+
+  // Allocates the memory if packed weights are read.
+  packed_weights(Device& device, const program<T, typename Device::queue>& code) : code_(code) {
+    if constexpr (exist)
+      if (reads_packed(code)) memory_ = device.allocate(Plan::parameter_block * sizeof(T));
+  }
+
+  std::size_t bytes() const { return memory_.size(); }
+  void make(const T* parameters) {
+    if constexpr (exist) pack_weights(code_, reinterpret_cast<T*>(memory_.data()), parameters);
+  }
+  const T* data() const { return reinterpret_cast<const T*>(memory_.data()); }
+
+private:
+  const program<T, typename Device::queue>& code_;
+  typename Device::memory memory_{};
+};
+
+} // namespace cairn::detail
+
+// cairn/train/host_copy.hpp
+
+namespace cairn::detail {
+
+// Elements in device memory for the host to read and write: the elements themselves where the host can access them, otherwise
+// a copy, which give_back() writes back to the device. It waits for the device, so it is not used in a step.
+template <class T, class Device>
+class host_copy {
+public:
+  host_copy(Device& device, std::span<T> there) : device_(device), there_(there) {
+    if constexpr (!shares_memory<Device>) {
+      copy_.resize(there.size());
+      if (there.empty()) return;
+      download(device.compute(), there.size(), copy_.data(), static_cast<const number*>(there.data()));
+      finish_on_host(device.compute());
+    }
+  }
+
+  std::span<T> numbers() {
+    if constexpr (shares_memory<Device>) return there_;
+    else return copy_;
+  }
+
+  void give_back()
+    requires(!std::is_const_v<T>)
+  {
+    if constexpr (!shares_memory<Device>) {
+      if (there_.empty()) return;
+      upload(device_.compute(), there_.size(), there_.data(), static_cast<const T*>(copy_.data()));
+      finish_on_host(device_.compute());
+    }
+  }
+
+private:
+  using number = std::remove_const_t<T>;
+
+  Device& device_;
+  std::span<T> there_;
+  std::vector<number> copy_;
+};
+
+} // namespace cairn::detail
+
+// cairn/train/parameters.hpp
+
+namespace cairn::types {
+
+// One parameter or buffer of a network: its name as in PyTorch ("2.weight"; in the Sequential or the block at place 2
+// "2.0.weight"), its metadata from the layer, the layer's index among all layers, and its elements.
+template <class T>
+struct named_parameter {
+  std::string name;
+  const tensor* facts = nullptr;
+  std::uint32_t leaf = 0;
+  std::size_t index = 0; // among the parameters, or the buffers, of its layer
+  std::span<T> numbers;
+  bool is_frozen = false; // a parameter that is not learnt: it lies among the buffers
+  std::size_t place = 0;  // of its first number in the flat buffer of the parameters, or of the buffers
+};
+
+} // namespace cairn::types
+
+namespace cairn::detail {
+
+// The same with read-only elements.
+template <class T>
+named_parameter<const T> read_only(const named_parameter<T>& q) {
+  return {q.name, q.facts, q.leaf, q.index, q.numbers, q.is_frozen, q.place};
+}
+
+// The flat buffers of a network: its parameters, and its buffers (with frozen parameters among them).
+template <class T>
+struct flat_buffers {
+  std::span<T> parameters;
+  std::span<T> buffers;
+};
+
+// How names follow from places: as in the same nn.Sequential of PyTorch, or as in earlier versions of Cairn. There, nested
+// Sequentials counted as one, Inputs had a place, and frozen<> and checkpoint<> were blocks like others.
+enum class naming : unsigned char { as_torch, as_before };
+
+// The beginning of the names in a chain, such as "2.0.", and the place of its first stage if it is a part of another chain.
+struct chain_names {
+  std::string prefix{};
+  std::size_t first = 0;
+  bool is_inside = false; // it is inside a block that is left out of names
+  bool is_part = false;   // its stages have no names of their own
+  naming how = naming::as_torch;
+};
+
+// Names the stages of a chain one after another. A stage's name is the beginning of the names of its parameters.
+template <class T, class Queue>
+class stage_names {
+public:
+  using code_type = program<T, Queue>;
+
+  stage_names(const code_type& code, const chain_names& at) : code_(code), at_(at) {
+    if (at.is_inside && code.is_sequential) levels_.push_back({text(at.prefix, at.first), 0});
+    else levels_.push_back({at.prefix, at.first});
+  }
+
+  // The name of stage i. Must be called for the stages in order.
+  std::string next(std::size_t i) {
+    if (at_.is_part) return at_.prefix;
+    if (at_.how == naming::as_before) return text(at_.prefix, i);
+    for (; next_ < code_.nesting.size() && code_.nesting[next_] != '.'; ++next_) {
+      if (const char mark = code_.nesting[next_]; mark == '(' || mark == '[') {
+        levels_.push_back({text(levels_.back().prefix, levels_.back().place), 0, mark == '['});
+      } else {
+        levels_.pop_back();
+        ++levels_.back().place;
+      }
+    }
+    ++next_;
+    here_ = levels_.back();
+    levels_.back().place += code_.at(i).places;
+    if (const std::string_view own = code_.at(i).own_name; !own.empty()) return here_.prefix + std::string(own) + ".";
+    return here_.is_one_place ? here_.prefix : text(here_.prefix, here_.place);
+  }
+  // The beginning of the names in chain c of a block, whose own name next() has just returned.
+  chain_names inside(const typename code_type::element& block, const std::string& name, std::size_t c) const {
+    if (!block.names_parts) return {name, 0, false, true, at_.how};
+    if (!block.part_name.empty())
+      return {name + std::string(block.part_name) + std::to_string(c + 1) + ".", 0, false, true, at_.how};
+    if (block.is_transparent && !at_.is_part && at_.how == naming::as_torch)
+      return {here_.prefix, here_.place, at_.is_inside || !code_.is_transparent, false, at_.how};
+    return {block.chains.size() == 1 ? name : text(name, c), 0, false, false, at_.how};
+  }
+
+private:
+  struct level {
+    std::string prefix;
+    std::size_t place = 0;
+    bool is_one_place = false; // its stages have its name
+  };
+  static std::string text(const std::string& prefix, std::size_t place) { return prefix + std::to_string(place) + "."; }
+
+  const code_type& code_;
+  const chain_names& at_;
+  std::vector<level> levels_; // what is around the next stage
+  std::size_t next_ = 0;      // index of the next mark in code_.nesting
+  level here_;
+};
+
+// Where a chain begins among all layers, and in the flat buffers.
+struct chain_begin {
+  std::uint32_t leaf = 0;
+  std::size_t parameter = 0;
+  std::size_t buffer = 0;
+};
+
+// Calls f with every parameter of a chain, or with every buffer, from the first layer to the last. The elements themselves are
+// not read here.
+template <bool Buffers, class T, class Queue, class F>
+void walk_parameters(const program<T, Queue>& p, const flat_buffers<accumulated<T>>& all, F& f, const chain_names& called = {},
+                     const chain_begin& begin = {}) {
+  stage_names<T, Queue> names(p, called);
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    const auto& e = p.at(i);
+    const std::string name = names.next(i);
+    const chain_begin own{begin.leaf + p.leaf_begin[i], begin.parameter + p.parameter_begin[i], begin.buffer + p.state_begin[i]};
+    for (std::size_t c = 0; c < e.chains.size(); ++c) {
+      const auto& chain = e.chains[c];
+      walk_parameters<Buffers>(
+          *chain.code, all, f, names.inside(e, name, c),
+          {own.leaf + chain.leaf_begin, own.parameter + chain.parameter_begin, own.buffer + chain.state_begin});
+    }
+    const tensor_list& list = Buffers ? e.buffers : e.parameters;
+    const tensor_layout& layout = Buffers ? e.buffer_layout : e.parameter_layout;
+    const bool among_buffers = Buffers || p.is_frozen;
+    const std::size_t first =
+        !among_buffers ? own.parameter : own.buffer + (Buffers && p.is_frozen ? e.parameter_layout.size / sizeof(T) : 0);
+    for (std::size_t k = 0; k < list.count; ++k) {
+      const std::size_t place = first + layout.offsets[k] / sizeof(T);
+      const std::span<accumulated<T>> numbers = (among_buffers ? all.buffers : all.parameters).subspan(place, list[k].size());
+      f(named_parameter<accumulated<T>>{name + std::string(list[k].name), &list[k], own.leaf, k, numbers, !Buffers && p.is_frozen,
+                                        place});
+    }
+  }
+}
+
+// Calls f(second, first) with both names of every parameter that a tied layer shares with its owner.
+template <class T, class Queue, class F>
+void for_each_second_name(const program<T, Queue>& p, F&& f, naming how = naming::as_torch) {
+  if (p.ties.empty()) return;
+  const chain_names called{.how = how};
+  stage_names<T, Queue> names(p, called);
+  std::vector<std::string> all;
+  for (std::size_t i = 0; i < p.size(); ++i) all.push_back(names.next(i));
+  for (const tie& t : p.ties) {
+    const std::string shared(p.at(t.owner).parameters[0].name);
+    f(all[t.user] + shared, all[t.owner] + shared);
+  }
+}
+
+// The initial value of element j: a function of the seed and of the tensor's place in the network. It does not depend on the
+// policy, the number of ranks or the batch.
+template <class T>
+T initial_value(const initial& start, const random_key& key, std::uint64_t j) {
+  const auto scale = static_cast<T>(start.scale);
+  const auto mean = static_cast<T>(start.mean);
+  switch (start.how) {
+  case initial::law::uniform: return (2 * random_uniform<T>(key, j) - 1) * scale;
+  case initial::law::normal: return mean + scale * random_normal<T>(key, j);
+  case initial::law::truncated_normal: return mean + scale * random_truncated_normal<T>(key, j);
+  default: return scale;
+  }
+}
+
+// Call f with every parameter, or with every buffer, of a network, from the first layer to the last. `parameters` and
+// `buffers` are the flat buffers of both.
+template <class T, class Queue, class F>
+void for_each_parameter(const program<T, Queue>& p, std::span<accumulated<T>> parameters, std::span<accumulated<T>> buffers,
+                        F&& f, naming how = naming::as_torch) {
+  walk_parameters<false>(p, {parameters, buffers}, f, {.how = how});
+}
+template <class T, class Queue, class F>
+void for_each_buffer(const program<T, Queue>& p, std::span<accumulated<T>> parameters, std::span<accumulated<T>> buffers, F&& f,
+                     naming how = naming::as_torch) {
+  walk_parameters<true>(p, {parameters, buffers}, f, {.how = how});
+}
+
+// The initial values of all parameters and buffers.
+template <class T, class Queue>
+void initialize(const program<T, Queue>& p, std::span<accumulated<T>> parameters, std::span<accumulated<T>> buffers, seed s) {
+  using sum = accumulated<T>;
+  // Each tensor of a layer draws from a stream of its own, buffers after parameters.
+  const auto set_behind = [s](std::size_t streams) {
+    return [s, streams](const named_parameter<sum>& q) {
+      const random_key key{.seed = s.value, .step = 0xFFFFFFFFFFFFU, .position = q.leaf}; // no training step has this number
+      const initial& start = q.facts->start;
+      for (std::size_t j = 0; j < q.numbers.size(); ++j)
+        q.numbers[j] = initial_value<sum>(start, key, (std::uint64_t{streams + q.index} << 40) + j);
+      for (std::size_t j = start.zeros_begin; j < start.zeros_end; ++j) q.numbers[j] = 0;
+    };
+  };
+  for_each_parameter(p, parameters, buffers, set_behind(0));
+  for_each_buffer(p, parameters, buffers, set_behind(tensor_list::most));
+}
+
+// Throws input_error unless a parameter or buffer `own` can be taken from that of the same layer in a network for sequences of
+// another length: its extents are equal, or it has a row for each position and is the first rows of the other.
+template <class T>
+void expect_rows_of(const named_parameter<T>& own, const named_parameter<T>& other) {
+  const shape &to = own.facts->extents, &from = other.facts->extents;
+  if (to == from) return;
+  shape first = from;
+  if (from.rank == 2 && to.rank == 2) first.extents[0] = to[0];
+  if (first == to && to[0] <= from[0]) return;
+  throw input_error("copy_parameters: expected " + own.name + " of the shape " + extents_text(to) +
+                    ", or with more rows, found the shape " + extents_text(from) +
+                    "; take parameters from a network with at least as many positions");
+}
+
+// A 64-bit hash of the bits of a buffer: equal buffers have equal hashes, and in practice different ones do not. The size is a
+// multiple of the alignment, as that of every buffer of parameters.
+inline std::uint64_t checksum(std::span<const std::byte> bits) {
+  hash64 h;
+  for (std::size_t i = 0; i + sizeof(std::uint64_t) <= bits.size(); i += sizeof(std::uint64_t)) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bits.data() + i, sizeof word);
+    h.add(word);
+  }
+  return h.value();
+}
+
+#if CAIRN_WITH_COMPILED
+CAIRN_COMPILED template void initialize(const program<float, cpu::queue>&, std::span<float>, std::span<float>, seed);
+CAIRN_COMPILED template void initialize(const program<double, cpu::queue>&, std::span<double>, std::span<double>, seed);
+CAIRN_COMPILED template class stage_names<float, cpu::queue>;
+CAIRN_COMPILED template class stage_names<double, cpu::queue>;
+#endif
+
+} // namespace cairn::detail
+
+// cairn/train/updated_weights.hpp
+
+namespace cairn::detail {
+
+// The working copy of a trainer's weights, where layers read another type than the master copy has. Every update writes it too,
+// so neither the micro-batches of a step nor evaluations make one, and an update that is skipped leaves it as it is. After any
+// other change of the weights the next pass makes it anew. For float and double there is none.
+//
+// Once the program has had a span, by which it can write to the weights at any later time, every pass makes it anew: such writes
+// cannot be noticed.
+template <class Plan, class T, class Device, bool Narrow = is_narrow<T>>
+class updated_weights {
+public:
+  static constexpr std::size_t bytes = 0;
+
+  explicit updated_weights(Device&) {}
+
+  void changed() {}
+  void opened() {}
+  template <class Queue>
+  void lend(Queue&, frame<T>& f, const T* parameters, const T*) {
+    f.parameters = parameters;
+  }
+  template <class Queue, class Update>
+  void update(Queue&, const T*, std::size_t begin, std::size_t end, const Update& apply) {
+    apply(begin, end);
+  }
+};
+
+template <class Plan, class T, class Device>
+class updated_weights<Plan, T, Device, true> {
+  using sum = accumulated<T>;
+  using copy_type = working_weights<Plan, T, Device>;
+
+public:
+  static constexpr std::size_t bytes = copy_type::bytes;
+
+  explicit updated_weights(Device& device) : copy_(device) {}
+
+  // The weights have changed, or are about to, outside of update(); or the program may change them at any later time.
+  void changed() { is_current_ = false; }
+  void opened() { is_open_ = true; }
+
+  template <class Queue>
+  void lend(Queue& queue, frame<T>& f, const sum* parameters, const sum* buffers) {
+    if (is_open_ || !is_current_) copy_.make(queue, parameters, buffers);
+    is_current_ = true;
+    copy_.lend(f, parameters);
+  }
+
+  // Calls apply(begin, end), which updates these elements of the parameters, and rounds what it has written. On a cpu both are
+  // done in pieces, so that the new values are still in the cache: measured with 13 million parameters, rounding takes 13 ms
+  // in place of 23. An exception leaves a copy that is not current.
+  template <class Queue, class Update>
+  void update(Queue& queue, const sum* parameters, std::size_t begin, std::size_t end, const Update& apply) {
+    if (is_open_ || !is_current_) return apply(begin, end);
+    is_current_ = false;
+    const std::size_t piece = elements_at_once(queue, end - begin);
+    for (std::size_t i = begin; i < end; i += piece) {
+      const std::size_t behind = std::min(end, i + piece);
+      apply(i, behind);
+      copy_.make(queue, parameters, i, behind);
+    }
+    is_current_ = true;
+  }
+
+private:
+  // With several threads an op is cut into parts of 65536 elements.
+  template <class Queue>
+  static std::size_t elements_at_once([[maybe_unused]] Queue& queue, std::size_t all) {
+    if constexpr (requires { queue.threads(); }) return queue.threads() == 1 ? 16384 : 65536 * queue.threads();
+    else return std::max<std::size_t>(all, 1);
+  }
+
+  copy_type copy_;
+  bool is_current_ = false;
+  bool is_open_ = false;
+};
+
+} // namespace cairn::detail
+
+// cairn/train/state/feature_order.hpp
+
+// An image is (height, width, channels) here and (channels, height, width) in PyTorch, so a Flatten makes the same features of it
+// in another order. Parameters of these features have another order too, and are permuted when a file is written or read.
+namespace cairn::detail {
+
+// The index here of every feature in PyTorch's order; empty if both orders are the same.
+using feature_order = std::vector<std::uint32_t>;
+
+inline feature_order order_of_image(std::size_t pixels, std::size_t channels) {
+  feature_order out;
+  if (pixels == 1 || channels == 1) return out;
+  for (std::size_t c = 0; c < channels; ++c)
+    for (std::size_t p = 0; p < pixels; ++p) out.push_back(static_cast<std::uint32_t>(p * channels + c));
+  return out;
+}
+
+// The orders of a parameter's outputs (its first extent) and of its features (its last one).
+struct turned_features {
+  feature_order rows, columns;
+};
+
+// The parameters and buffers of a network that have another order in PyTorch, found in one pass over its layers. The rules use
+// only the metadata of tensors, so that they apply to a user's own layers too:
+//   a layer with a weight of two extents or more, such as Linear, mixes features: its columns follow the order of its input;
+//   any other layer that keeps the extents keeps the order: its parameters and buffers of each feature follow it.
+// If a block adds its input, the last product of its chain follows the order of the value that it is added to.
+class feature_orders {
+public:
+  feature_orders() = default;
+  template <class T, class Queue>
+  explicit feature_orders(const program<T, Queue>& code) {
+    along(code, 0, {});
+  }
+
+  // The orders of a parameter or buffer, by the index of its layer and its metadata; null if both libraries have the same.
+  const turned_features* of(std::uint32_t leaf, const tensor* facts) const {
+    const auto found = all_.find({leaf, facts});
+    return found == all_.end() ? nullptr : &found->second;
+  }
+  std::size_t size() const { return all_.size(); }
+
+private:
+  struct value {
+    feature_order order{};
+    bool has_rows = false; // not an image but rows of features, such as those of a Linear or an Embedding
+  };
+
+  static bool is_product(const tensor_list& parameters) {
+    return std::any_of(parameters.begin(), parameters.end(), [](const tensor& t) { return t.rank() > 1; });
+  }
+  template <class Program>
+  static const tensor& after(const Program& p, std::size_t i) {
+    return i + 1 < p.size() ? (*p.at(i + 1).arrives)[0] : (*p.outputs)[0];
+  }
+
+  // Follows a chain. `leaf`: the index of its first layer. `wanted`: the order that its result should have, if its layers can
+  // choose.
+  template <class T, class Queue>
+  value along(const program<T, Queue>& p, std::uint32_t leaf, value v, const feature_order& wanted = {}) {
+    std::size_t last = p.size(); // the stage that decides the order of the result
+    for (std::size_t i = wanted.empty() ? 0 : p.size(); i-- > 0;) {
+      const auto& e = p.at(i);
+      if (e.chains.empty() && !is_product(e.parameters) && are_alike((*e.arrives)[0], after(p, i))) continue;
+      last = i;
+      break;
+    }
+    for (std::size_t i = 0; i < p.size(); ++i) {
+      const auto& e = p.at(i);
+      const feature_order& own = i == last ? wanted : same_;
+      if (e.chains.empty()) v = through(e, leaf + p.leaf_begin[i], std::move(v), after(p, i), own);
+      else v = through_block(e, leaf + p.leaf_begin[i], v, own);
+    }
+    return v;
+  }
+
+  template <class Element>
+  value through(const Element& e, std::uint32_t leaf, value v, const tensor& made, const feature_order& wanted) {
+    const tensor& taken = (*e.arrives)[0];
+    const bool mixes = is_product(e.parameters);
+    for (const tensor& t : e.parameters) {
+      turned_features turned;
+      if (t.rank() == (mixes ? 2U : 1U) && t.last() == v.order.size()) turned.columns = v.order;
+      if (mixes && t.rank() == 2 && t[0] == wanted.size()) turned.rows = wanted;
+      if (mixes && t.rank() == 1 && t[0] == wanted.size()) turned.columns = wanted;
+      keep(leaf, t, std::move(turned));
+    }
+    for (const tensor& t : e.buffers)
+      if (!mixes && t.rank() == 1 && t.last() == v.order.size()) keep(leaf, t, {{}, v.order});
+    if (mixes) return {wanted, made.rank() == 3 && !std::any_of(e.parameters.begin(), e.parameters.end(), is_kernel)};
+    if (are_alike(taken, made)) return v;
+    const bool flattens =
+        taken.rank() == 3 && made.rank() == 1 && taken.size() == made.size() && taken.type != element::int32 && !taken.per_batch;
+    if (flattens && !v.has_rows) return {order_of_image(taken[0] * taken[1], taken[2]), false};
+    return {};
+  }
+  // Equal but for the border of an in_float.
+  static bool are_alike(const tensor& a, const tensor& b) {
+    return a == b || (a.type != element::int32 && b.type != element::int32 && a.of(b.type) == b);
+  }
+  static bool is_kernel(const tensor& t) { return t.rank() > 2; }
+
+  template <class Element>
+  value through_block(const Element& e, std::uint32_t leaf, const value& v, const feature_order& wanted) {
+    const auto inside = [&](std::size_t c, const feature_order& order) {
+      return along(*e.chains[c].code, leaf + e.chains[c].leaf_begin, v, order);
+    };
+    if (!e.is_elementwise && e.chains.size() == 1) return inside(0, wanted);
+    if (e.is_elementwise && e.chains.size() == 1) {
+      inside(0, v.order);
+      return v;
+    }
+    value first = inside(0, wanted);
+    if (e.is_elementwise) {
+      const value second = inside(1, first.order);
+      if (second.order != first.order) first = inside(0, second.order); // the second cannot choose: perhaps the first can
+      return first;
+    }
+    // Chains side by side, such as the branches of a Concat.
+    value all{{}, first.has_rows};
+    bool turned = !first.order.empty();
+    for (std::size_t c = 0; c < e.chains.size(); ++c) {
+      value part = c == 0 ? first : inside(c, same_);
+      turned = turned || !part.order.empty();
+      const std::size_t before = all.order.size();
+      if (part.order.empty()) {
+        part.order.resize((*e.chains[c].code->outputs)[0].last());
+        std::iota(part.order.begin(), part.order.end(), 0U);
+      }
+      for (const std::uint32_t place : part.order) all.order.push_back(static_cast<std::uint32_t>(before + place));
+    }
+    if (!turned) all.order.clear();
+    return all;
+  }
+
+  void keep(std::uint32_t leaf, const tensor& t, turned_features turned) {
+    if (!turned.rows.empty() || !turned.columns.empty()) all_[{leaf, &t}] = std::move(turned);
+  }
+
+  std::map<std::pair<std::uint32_t, const tensor*>, turned_features> all_;
+  feature_order same_;
+};
+
+} // namespace cairn::detail
+
+// cairn/train/weights_on_host.hpp
+
+namespace cairn::detail {
+
+// The parameters, buffers and added states of a model or a trainer by name, where the host can read and write them for as long
+// as this object lives. give_back() brings changes to the owner.
+template <class T, class Device>
+class weights_on_host {
+public:
+  using sum = accumulated<T>;
+  using code_type = program<T, typename Device::queue>;
+
+  weights_on_host(const code_type& code, Device& device, std::span<sum> parameters, std::span<sum> buffers)
+      : code_(code), device_(device), parameters_(device, parameters), buffers_(device, buffers) {}
+  // Adds a buffer with the layout of the parameters, such as a state of the optimizer.
+  void add_state(std::span<sum> there) { states_.emplace_back(device_, there); }
+
+  // f(named_parameter<sum>), from the first layer to the last.
+  template <class F>
+  void for_each_parameter(F&& f, naming how = naming::as_torch) {
+    detail::for_each_parameter(code_, parameters_.numbers(), buffers_.numbers(), std::forward<F>(f), how);
+  }
+  template <class F>
+  void for_each_buffer(F&& f, naming how = naming::as_torch) {
+    detail::for_each_buffer(code_, parameters_.numbers(), buffers_.numbers(), std::forward<F>(f), how);
+  }
+  // f(second, first) with both names of a parameter that layers share.
+  template <class F>
+  void for_each_second_name(F&& f, naming how = naming::as_torch) {
+    detail::for_each_second_name(code_, std::forward<F>(f), how);
+  }
+  // Calls f with the parts of state i by the names of their parameters. Frozen parameters have none.
+  template <class F>
+  void for_each_of_state(std::size_t i, F&& f) {
+    const std::span<sum> numbers = states_[i].numbers();
+    const auto its_own = [&](named_parameter<sum> q) {
+      if (q.is_frozen) return;
+      q.numbers = numbers.subspan(q.place, q.numbers.size());
+      f(q);
+    };
+    for_each_parameter(its_own);
+  }
+  // The order in which PyTorch has parameters and buffers after a Flatten of images.
+  feature_orders orders() const { return feature_orders(code_); }
+  std::span<sum> state(std::size_t i) { return states_[i].numbers(); }
+  std::size_t states() const { return states_.size(); }
+
+  void give_back() {
+    parameters_.give_back();
+    buffers_.give_back();
+    for (auto& s : states_) s.give_back();
+  }
+
+private:
+  const code_type& code_;
+  Device& device_;
+  host_copy<sum, Device> parameters_, buffers_;
+  std::vector<host_copy<sum, Device>> states_;
+};
+
+} // namespace cairn::detail
+
+// cairn/train/replica.hpp
+
+namespace cairn::detail {
+
+// Whether concurrent callers have a queue each. For this, ops on the queue of any device object must be able to access the
+// memory of any other object of the same type. A cpu promises this; on other devices the calls of a model take turns.
+template <class Device>
+inline constexpr bool queue_for_each_caller = false;
+template <>
+inline constexpr bool queue_for_each_caller<cpu> = true;
+
+// The parameters and buffers of a network on a device. Plan is the blueprint of Net; if `Trains`, its step is compiled too.
+//
+// As with a container, any number of threads may call const members at the same time, and one thread may call others while
+// there is no other call. A trainer belongs to one thread altogether.
+template <class Plan, class Net, class T, class Device, bool Trains>
+class weights_of {
+public:
+  using plan = Plan;
+  using sum = accumulated<T>; // of parameters and buffers as the program sees them
+  using queue = typename Device::queue;
+  using memory = typename Device::memory;
+  static constexpr bool takes_turns = !Trains && !queue_for_each_caller<Device>;
+
+  static_assert(plan::right_ties || true); // wrong ties report their own error
+
+  weights_of(held_device<Device> device, seed s)
+      : device_(std::move(device)), parameters_(device_->allocate(plan::parameter_block * sizeof(sum))),
+        buffers_(device_->allocate(plan::state_block * sizeof(sum))) {
+    host_copy<sum, Device> learnt(*device_, parameters()), kept(*device_, buffers());
+    initialize(code(), learnt.numbers(), kept.numbers(), s);
+    learnt.give_back();
+    kept.give_back();
+  }
+  weights_of(const weights_of&) = delete;
+  weights_of& operator=(const weights_of&) = delete;
+
+  static constexpr std::size_t weight_bytes = (plan::parameter_block + plan::state_block) * sizeof(sum);
+
+  static constexpr const program<T, queue>& code() {
+    if constexpr (Trains) return program_of<plan, T, queue>;
+    else return evaluation_of<plan, T, queue>;
+  }
+
+  Device& device() const { return *device_; }
+  std::size_t threads() const {
+    if constexpr (requires(queue& q) { q.threads(); }) return device_->compute().threads();
+    else return 1;
+  }
+  std::span<sum> parameters() { return every_parameter(); }
+  std::span<const sum> parameters() const { return every_parameter(); }
+  std::span<sum> buffers() { return every_buffer(); }
+  std::span<const sum> buffers() const { return every_buffer(); }
+  std::uint64_t checksum() const {
+    [[maybe_unused]] const auto turn = this->turn();
+    return detail::checksum(std::as_bytes(host_copy<const sum, Device>(*device_, parameters()).numbers()));
+  }
+  // All elements, where the host can access them. Those of a const owner may only be read.
+  weights_on_host<T, Device> on_host() const {
+    [[maybe_unused]] const auto turn = this->turn();
+    return {code(), *device_, every_parameter(), every_buffer()};
+  }
+
+  // Calls f with every parameter, then with every buffer, in the device's memory. The host may not be able to read it.
+  template <class F>
+  void for_each(F& f) const {
+    const flat_buffers<sum> all{.parameters = every_parameter(), .buffers = every_buffer()};
+    walk_parameters<false>(code(), all, f);
+    walk_parameters<true>(code(), all, f);
+  }
+
+  template <class Plan2, class Net2, bool Trains2>
+  void copy_from(const weights_of<Plan2, Net2, T, Device, Trains2>& other) {
+    using own = function_of<Net>;
+    using others = function_of<Net2>;
+    if constexpr (!same_layers<Net, Net2>) {
+      refuse<other_function<own, others>>();
+    } else {
+      // Copies name by name, as the parameters of a frozen block lie elsewhere. Waits for both devices.
+      [[maybe_unused]] const auto turn = other.turn();
+      finish_on_host(other.device().compute());
+      std::vector<named_parameter<sum>> from;
+      const auto collect = [&](const named_parameter<sum>& q) { from.push_back(q); };
+      other.for_each(collect);
+      std::size_t next = 0;
+      if constexpr (!std::is_same_v<own, others>) {
+        const auto compare = [&](const named_parameter<sum>& q) { expect_rows_of(q, from[next++]); };
+        for_each(compare); // before any is copied
+        next = 0;
+      }
+      const auto take = [&](const named_parameter<sum>& q) {
+        copy(device_->compute(), q.numbers.size(), q.numbers.data(), from[next++].numbers.data());
+      };
+      for_each(take);
+      finish_on_host(device_->compute());
+    }
+  }
+
+  // A lock for a const member's use of the device's queue, until the end of the scope; empty where callers do not take turns.
+  auto turn() const {
+    if constexpr (takes_turns) return std::unique_lock(turns_);
+    else return no_turns{};
+  }
+
+protected:
+  std::span<sum> every_parameter() const { return {reinterpret_cast<sum*>(parameters_.data()), plan::parameter_block}; }
+  std::span<sum> every_buffer() const { return {reinterpret_cast<sum*>(buffers_.data()), plan::state_block}; }
+
+private:
+  struct no_turns {};
+
+  held_device<Device> device_;
+  memory parameters_;
+  memory buffers_;
+  [[no_unique_address]] mutable std::conditional_t<takes_turns, std::mutex, no_turns> turns_;
+};
+
+[[noreturn]] inline void refuse_half_step() {
+  throw input_error("trainer: expected the function of step_by() or accumulate_by() to return its loss before the trainer is "
+                    "called again, found that it calls the trainer, whose step is half made; make that call before the step or "
+                    "after it, or ask a model that has a copy of the weights");
+}
+
+// Weights that are trained, with one arena for the passes of a step and for evaluation. A replica belongs to one thread.
+template <class Plan, class Net, class T, class Device>
+class replica : public weights_of<Plan, Net, T, Device, true>, public execution_context<Plan, T, Device> {
+  using learnt = weights_of<Plan, Net, T, Device, true>;
+  using context = execution_context<Plan, T, Device>;
+  using working_weights_type = updated_weights<Plan, T, Device>;
+
+public:
+  using learnt::device, learnt::threads;
+  using typename learnt::memory, typename learnt::plan, typename learnt::queue, typename learnt::sum;
+
+  replica(held_device<Device> on, seed s, std::size_t arena_bytes, std::size_t more = 0)
+      : learnt(std::move(on), s), context(held_device<Device>(this->device()), arena_bytes, more), working_(this->device()) {
+    if constexpr (tied_gradient_bytes > 0) tied_gradients_ = this->device().allocate(tied_gradient_bytes);
+  }
+
+  // What it allocates besides: the parameters that layers read, if they are a copy, and the gradients of tied ones.
+  static constexpr std::size_t working_weight_bytes = working_weights_type::bytes;
+  static constexpr std::size_t tied_gradient_bytes = [] {
+    if constexpr (plan::tie_count > 0) return align_up(plan::ties.elements * sizeof(sum));
+    else return std::size_t{0};
+  }();
+
+  // While it lives, a function of the program reads the outputs of an unfinished step, so the arena must not change.
+  class half_step {
+  public:
+    explicit half_step(replica& of) : of_(of) { of_.is_half_made_ = true; }
+    half_step(const half_step&) = delete;
+    half_step& operator=(const half_step&) = delete;
+    ~half_step() { of_.is_half_made_ = false; }
+
+  private:
+    replica& of_;
+  };
+  half_step in_half_step() { return half_step(*this); }
+  // Throws input_error if that function is the caller.
+  void expect_whole_step() const {
+    if (is_half_made_) refuse_half_step();
+  }
+
+  // A frame with everything that the whole network shares, without its inputs.
+  frame<T> lend(std::size_t rows, pass why) {
+    expect_whole_step();
+    frame<T> f = this->blank(rows, why);
+    working_.lend(this->compute(), f, this->parameters().data(), this->buffers().data());
+    f.buffers = this->buffers().data();
+    f.tied_gradients = reinterpret_cast<sum*>(tied_gradients_.data());
+    return f;
+  }
+  template <step_inputs Inputs, class Wait, class Write, class F>
+  auto with_inputs(std::size_t rows, const Inputs& inputs, pass why, const Wait& wait, const Write& write, const F& f) {
+    const auto given = [&](std::size_t count) { return lend(count, why); };
+    return this->take_inputs(rows, inputs, given, wait, write, f);
+  }
+
+  template <step_inputs Inputs>
+  auto evaluate(const Inputs& inputs, const char* where) {
+    return this->evaluate_apart(this->code(), inputs, for_evaluation(), where, this->wait());
+  }
+  template <step_inputs Inputs>
+  tensor_view<const sum> evaluate(const Inputs& inputs, std::span<sum> into, const char* where) {
+    return this->evaluate_into(this->code(), inputs, into, for_evaluation(), where, this->wait());
+  }
+
+  // Anything but update() writes to the weights before the next pass (changed), or may write at any later time (opened).
+  void changed() { working_.changed(); }
+  void opened() { working_.opened(); }
+  // Calls apply(begin, end) with pieces of [begin, end), to update these elements of the parameters.
+  template <class Update>
+  void update(std::size_t begin, std::size_t end, const Update& apply) {
+    working_.update(this->compute(), this->parameters().data(), begin, end, apply);
+  }
+
+private:
+  auto for_evaluation() {
+    return [this](std::size_t rows) { return lend(rows, pass::evaluate); };
+  }
+
+  memory tied_gradients_;
+  [[no_unique_address]] working_weights_type working_;
+  bool is_half_made_ = false;
+};
+
+// The weights of a model or a trainer, and their elements where the host can access them.
+template <class Owner>
+auto& weights_in(Owner& owner) {
+  if constexpr (requires { owner.inside().replica; }) return owner.inside().replica;
+  else return owner.inside();
+}
+template <class Owner>
+auto on_host(Owner& owner) {
+  auto& weights = weights_in(owner);
+  if constexpr (!std::is_const_v<std::remove_reference_t<decltype(weights)>>) weights.changed(); // the caller may change them
+  return weights.on_host();
+}
+
+} // namespace cairn::detail
+
+// cairn/train/shared_weights.hpp
+
+namespace cairn::detail {
+
+// Something that is made of a model's weights, by the first evaluation after these have changed, for all evaluations.
+class made_of_weights {
+public:
+  void changed() { is_made_.store(false, std::memory_order_relaxed); }
+  // Calls make() if that was not done since the last change. Other threads wait meanwhile.
+  template <class F>
+  void ensure(const F& make) const {
+    if (is_made_.load(std::memory_order_acquire)) return;
+    const std::lock_guard lock(mutex_);
+    if (is_made_.load(std::memory_order_relaxed)) return;
+    make();
+    is_made_.store(true, std::memory_order_release);
+  }
+
+private:
+  mutable std::atomic<bool> is_made_{false};
+  mutable std::mutex mutex_;
+};
+
+// A model's weights as its evaluations read them. For float and double these are the weights themselves and, if the model packs
+// them, the packed weights of products. All evaluations share these, made by the first evaluation after the weights have changed.
+//
+// Once the program has had a span, by which it can write to the parameters at any later time, the packed ones are not read any
+// more: such writes cannot be noticed.
+template <class Plan, class T, class Device, bool Narrow = is_narrow<T>>
+class prepared_weights {
+public:
+  template <class Code>
+  prepared_weights(Device& device, const Code& code, bool packs) {
+    if (packs) packed_.emplace(device, code);
+  }
+
+  void changed() { made_.changed(); }
+  void opened() { is_open_ = true; }
+  // The context's own copy.
+  struct own_copy {};
+  void prepare(Device&, const T* parameters, const T*) const {
+    if (is_used()) made_.ensure([&] { packed_->make(parameters); });
+  }
+  void lend(Device& device, own_copy&, frame<T>& f, const T* parameters, const T* buffers) const {
+    f.parameters = parameters;
+    if (!is_used() || f.rows > most_rows_by_packed) return;
+    prepare(device, parameters, buffers);
+    f.packed = packed_->data();
+  }
+  std::size_t bytes() const { return packed_ ? packed_->bytes() : 0; }
+
+private:
+  bool is_used() const { return !is_open_ && bytes() > 0; }
+
+  bool is_open_ = false;
+  mutable std::optional<packed_weights<Plan, T, Device>> packed_;
+  made_of_weights made_;
+};
+
+// Where layers read another type than the master copy has: the working copy of the weights, which all evaluations share. After
+// the program has had a span every evaluation makes a working copy of its own.
+template <class Plan, class T, class Device>
+class prepared_weights<Plan, T, Device, true> {
+  using sum = accumulated<T>;
+  using copy_type = working_weights<Plan, T, Device>;
+
+public:
+  template <class Code>
+  prepared_weights(Device& device, const Code&, bool) : shared_(device) {}
+
+  void changed() { made_.changed(); }
+  void opened() { is_open_ = true; }
+
+  using own_copy = std::unique_ptr<copy_type>;
+  void prepare(Device& device, const sum* parameters, const sum* buffers) const {
+    if (is_open_) return;
+    made_.ensure([&] {
+      shared_.make(device.compute(), parameters, buffers);
+      finish_on_host(device.compute()); // other queues read it
+    });
+  }
+  void lend(Device& device, own_copy& own, frame<T>& f, const sum* parameters, const sum* buffers) const {
+    if (is_open_) {
+      if (own == nullptr) own = std::make_unique<copy_type>(device);
+      own->make(device.compute(), parameters, buffers);
+      own->lend(f, parameters);
+    } else {
+      prepare(device, parameters, buffers);
+      shared_.lend(f, parameters);
+    }
+  }
+  std::size_t bytes() const { return copy_type::bytes; }
+
+private:
+  bool is_open_ = false;
+  mutable copy_type shared_;
+  made_of_weights made_;
+};
+
+// Weights that several threads evaluate at the same time. They are not written meanwhile, and each evaluation writes to a
+// context of its own.
+template <class Plan, class Net, class T, class Device>
+class shared_weights : public weights_of<Plan, Net, T, Device, false> {
+  using learnt = weights_of<Plan, Net, T, Device, false>;
+
+public:
+  using typename learnt::plan, typename learnt::sum;
+
+  // A context with its own working copy of the weights, if it needs one.
+  struct context : execution_context<Plan, T, Device> {
+    explicit context(held_device<Device> device) : execution_context<Plan, T, Device>(std::move(device), 0) {}
+    typename prepared_weights<Plan, T, Device>::own_copy own_weights{};
+  };
+
+  // `packs`: the weights of products are kept packed as well.
+  shared_weights(held_device<Device> device, seed s, int ordinal, bool packs)
+      : learnt(std::move(device), s), ordinal_(ordinal), prepared_(this->device(), this->code(), packs),
+        contexts_(std::make_unique<context>(held_device<Device>(this->device())), this->threads() > 1 && !learnt::takes_turns) {}
+
+  template <step_inputs Inputs>
+  auto evaluate(const Inputs& inputs, const char* where) const {
+    return in_a_context(
+        [&](context& own) { return own.evaluate_apart(this->code(), inputs, for_evaluation(own), where, own.wait()); });
+  }
+  template <step_inputs Inputs>
+  tensor_view<const sum> evaluate(const Inputs& inputs, std::span<sum> into, const char* where) const {
+    return in_a_context([&](context& own) { return evaluate_in(own, inputs, into, where); });
+  }
+
+  // The same in the caller's context.
+  template <step_inputs Inputs>
+  tensor_view<const sum> evaluate_in(context& own, const Inputs& inputs, std::span<sum> into, const char* where) const {
+    return own.evaluate_into(this->code(), inputs, into, for_evaluation(own), where, own.wait());
+  }
+  // The same, returned in the context's memory and valid until its next evaluation.
+  template <step_inputs Inputs>
+  tensor_view<const sum> evaluate_in(context& own, const Inputs& inputs, const char* where) const {
+    const auto made = own.evaluate(this->code(), inputs, for_evaluation(own), where, own.wait());
+    own.wait()(own.compute().record());
+    return made;
+  }
+
+  // Lends the weights to a frame that stays, of float or double on a device that callers do not take turns on. Packed weights are
+  // those of now.
+  void lend(frame<T>& f) const {
+    typename prepared_weights<Plan, T, Device>::own_copy none{};
+    prepared_.lend(this->device(), none, f, this->parameters().data(), this->buffers().data());
+    f.buffers = this->every_buffer().data(); // which an evaluation only reads
+  }
+
+  // Makes what evaluations read besides the weights, unless it is there.
+  void prepare() const {
+    [[maybe_unused]] const auto turn = this->turn();
+    prepared_.prepare(this->device(), this->parameters().data(), this->buffers().data());
+  }
+  // The bytes of that.
+  std::size_t prepared_bytes() const { return prepared_.bytes(); }
+
+  // Makes a context with a queue of `threads` threads, or on the model's device where callers take turns.
+  std::unique_ptr<context> make_context(std::size_t threads) const {
+    if constexpr (learnt::takes_turns) {
+      [[maybe_unused]] const auto turn = this->turn();
+      return std::make_unique<context>(held_device<Device>(this->device()));
+    } else {
+      return std::make_unique<context>(held_device<Device>(device_options{.threads = threads, .ordinal = ordinal_}));
+    }
+  }
+  const context_pool<context>& contexts() const { return contexts_; }
+  // Holds one of the model's own contexts until the end of the scope, also if an exception is thrown there.
+  auto hold_context() const {
+    return contexts_.take([this] { return make_context(1); });
+  }
+
+  // The program writes to the weights before the next evaluation (changed), or may write at any later time (opened).
+  void changed() { prepared_.changed(); }
+  void opened() { prepared_.opened(); }
+
+private:
+  // Calls f(context) with a context that no other caller uses.
+  template <class F>
+  auto in_a_context(const F& f) const {
+    [[maybe_unused]] const auto turn = this->turn();
+    const auto own = hold_context();
+    return f(*own);
+  }
+  auto for_evaluation(context& own) const {
+    return [this, &own](std::size_t rows) {
+      frame<T> f = own.blank(rows, pass::evaluate);
+      prepared_.lend(own.device(), own.own_weights, f, this->parameters().data(), this->buffers().data());
+      f.buffers = this->every_buffer().data(); // which an evaluation only reads
+      return f;
+    };
+  }
+
+  int ordinal_;
+  prepared_weights<Plan, T, Device> prepared_;
+  mutable context_pool<context> contexts_;
+};
+
+} // namespace cairn::detail
+
+// cairn/train/weights_interface.hpp
+
+namespace cairn::detail {
+
+// The common interface of a model and a trainer. Self, which derives from it, has the weights: see weights_in().
+//
+// Any number of threads may call const members of a model at the same time, and one thread may call the others while there is
+// no other call: hold a std::shared_mutex to change weights where others evaluate, as for a container. A trainer belongs to
+// one thread: its evaluate() works in the memory of its steps, and is not const.
+template <class Self, class Plan, class T, class Device, bool Trains>
+class weights_interface {
+public:
+  using plan = Plan;
+  using number = accumulated<T>; // the type of parameters, inputs and outputs
+  static constexpr shape input_shape = plan::input_shape;
+  static constexpr shape output_shape = plan::output_shape;
+  static constexpr bool is_apart = !shares_memory<Device>; // the host cannot read its numbers
+  using evaluated_outputs = typename network_outputs<plan, T>::template given<owned_tensor<number>>; // what evaluate() returns
+
+  // Returns the network's first output for these samples in evaluation mode: (rows, output_shape). With a
+  // with_all_outputs<Net> the first overload returns an array of all outputs, each an owned_tensor. The second overload writes
+  // the first output to the caller's memory. It allocates nothing; a model does so only when more calls run at the same time
+  // than ever before.
+  template <step_inputs Inputs>
+  evaluated_outputs evaluate(const Inputs& inputs)
+    requires Trains
+  {
+    return weights().evaluate(inputs, its_inputs);
+  }
+  template <step_inputs Inputs>
+  tensor_view<const number> evaluate(const Inputs& inputs, std::span<number> into)
+    requires Trains
+  {
+    return weights().evaluate(inputs, into, its_inputs);
+  }
+  template <step_inputs Inputs>
+  evaluated_outputs evaluate(const Inputs& inputs) const
+    requires(!Trains)
+  {
+    return weights().evaluate(inputs, its_inputs);
+  }
+  template <step_inputs Inputs>
+  tensor_view<const number> evaluate(const Inputs& inputs, std::span<number> into) const
+    requires(!Trains)
+  {
+    return weights().evaluate(inputs, into, its_inputs);
+  }
+
+  // The flat buffer of all parameters, in the order in which backward finishes their gradients; and that of the buffers. Both
+  // are an error where the device's memory is not the host's: for_each() works everywhere.
+  std::span<number> parameters() { return writable(weights().parameters()); }
+  std::span<const number> parameters() const { return shown(weights().parameters()); }
+  std::span<number> buffers() { return writable(weights().buffers()); }
+  std::span<const number> buffers() const { return shown(weights().buffers()); }
+
+  // Calls f(named_parameter<T>) with every parameter, or with every buffer, from the first layer to the last. f may change the
+  // numbers. On a device whose memory is not the host's they are a copy, which is written back after the last call. A const
+  // owner passes const numbers: f(named_parameter<const T>).
+  template <class F>
+  void for_each(F&& f) {
+    auto all = on_host();
+    weights().opened();
+    all.for_each_parameter(std::forward<F>(f));
+    all.give_back();
+  }
+  template <class F>
+  void for_each_buffer(F&& f) {
+    auto all = on_host();
+    weights().opened();
+    all.for_each_buffer(std::forward<F>(f));
+    all.give_back();
+  }
+  template <class F>
+  void for_each(F&& f) const {
+    on_host().for_each_parameter([&f](const named_parameter<number>& q) { f(detail::read_only(q)); });
+  }
+  template <class F>
+  void for_each_buffer(F&& f) const {
+    on_host().for_each_buffer([&f](const named_parameter<number>& q) { f(detail::read_only(q)); });
+  }
+
+  // One parameter or buffer by its name, such as "0.weight" or "2.running_mean"; for an unknown name throws input_error with
+  // all names. A number of a layer that changes during training is a buffer: train.buffer("3.temperature")[0] = 0.5.
+  std::span<number> parameter(std::string_view name) { return writable(named(weights().on_host(), "parameter", name)); }
+  std::span<number> buffer(std::string_view name) { return writable(named(weights().on_host(), "buffer", name)); }
+  std::span<const number> parameter(std::string_view name) const {
+    return shown(std::span<const number>(named(on_host(), "parameter", name)));
+  }
+  std::span<const number> buffer(std::string_view name) const {
+    return shown(std::span<const number>(named(on_host(), "buffer", name)));
+  }
+
+  // Copies the parameters and buffers of a trainer or a model whose network computes the same function. Policy, ddp, batch,
+  // loss and optimizer may differ: evaluate with another batch, go on with another policy. A network that computes something
+  // else does not compile, whatever its size. The optimizer's state does not change. With ddp every rank must call it.
+  //
+  // The extents of Inputs may differ, as of the same layers for sequences of another length, if all parameters have equal
+  // shapes; else input_error is thrown and nothing is copied. LearnedPositions takes the first rows of a longer one.
+  template <class Other>
+  void copy_parameters(const Other& other) {
+    weights().changed();
+    weights().copy_from(weights_in(other));
+  }
+
+  // A 64-bit hash of all parameters' bits: see parameters.hpp.
+  std::uint64_t checksum() const { return weights().checksum(); }
+  Device& device() { return weights().device(); }
+  // The number of threads inside one operation; 1 on a device that has no choice.
+  std::size_t threads() const { return weights().threads(); }
+
+protected:
+  // Returns numbers of the device to the program; an error if the host cannot read them.
+  template <class Numbers>
+  static std::span<Numbers> shown(std::span<Numbers> there) {
+    static_assert(shares_memory<Device>,
+                  "trainer, model: the host cannot read this device's memory, so there are no numbers to point at; use "
+                  "for_each(), for_each_buffer() and the like, which bring them, or save_weights() and save_state()");
+    return there;
+  }
+
+  // The same, for writing at any later time.
+  std::span<number> writable(std::span<number> there) {
+    weights().opened();
+    return shown(there);
+  }
+
+private:
+  auto& weights() { return weights_in(static_cast<Self&>(*this)); }
+  const auto& weights() const { return weights_in(static_cast<const Self&>(*this)); }
+  weights_on_host<T, Device> on_host() { return detail::on_host(static_cast<Self&>(*this)); }
+  weights_on_host<T, Device> on_host() const { return weights().on_host(); }
+
+  static std::span<number> named(weights_on_host<T, Device> all, const char* what, std::string_view name) {
+    std::span<number> found;
+    bool there = false;
+    std::string names;
+    const auto look = [&](const named_parameter<number>& q) {
+      if (q.name == name) found = q.numbers, there = true;
+      names += (names.empty() ? "" : ", ") + q.name;
+    };
+    if (std::string_view(what) == "buffer") all.for_each_buffer(look);
+    else all.for_each_parameter(look);
+    if (!there)
+      throw input_error(std::string(Trains ? "trainer" : "model") + ": expected the name of a " + what + ", found \"" +
+                        std::string(name) + "\"; there " + (names.empty() ? "are none" : "are " + names));
+    return found;
+  }
+
+  static constexpr const char* its_inputs = Trains ? "trainer::evaluate, inputs" : "model::evaluate, inputs";
+};
+
+} // namespace cairn::detail
+
+// cairn/train/model.hpp
+
+namespace cairn::types {
+
+// Options of a model, by name: model<Net, batch<64>> net{{.seed = 7, .threads = 2}}. A model does not know about ranks: if
+// each of several ranks has a model, it is better to set the number of threads.
+struct model_options {
+  std::uint64_t seed = 0;    // of the initial parameters
+  std::size_t threads = 0;   // of an evaluation that runs alone, on a device that has a choice [one for each core]
+  int ordinal = 0;           // which device, where the machine has several
+  bool packs_weights = true; // for quick answers to few samples, in as many bytes again as the parameters have
+};
+
+} // namespace cairn::types
+
+namespace cairn::detail {
+
+// The network alone: without ddp, policy and the ways to train it, but with all outputs if it is a with_all_outputs.
+template <class Net, class Model = typename distribution<Net>::model, class Body = typename whole<Model>::body>
+using bare_network = std::conditional_t<whole<Model>::used_outputs == all_tensors, with_all_outputs<Body>, Body>;
+
+template <class Net, class Batch, class T>
+using blueprint_of_model = blueprint_of<bare_network<Net>, Batch::size, T>;
+
+} // namespace cairn::detail
+
+namespace cairn {
+
+// A network for evaluation: its parameters and buffers, and memory for an evaluation of at most Batch samples. It has no loss,
+// optimizer or gradients. Net is a network, with or without a checkpoint<> or fused_update<> around it, which change nothing.
+//
+//   model<Net, batch<64>> net;
+//   net.copy_parameters(train);
+//   const auto outputs = net.evaluate(images);
+//
+// Any number of threads may evaluate one model at the same time, and use all other const members. The results are the same as
+// with one thread, bit for bit. Each concurrent evaluation writes to memory of its own, made when it is first needed and kept:
+// a model has as many arenas as there were calls at once. An evaluation that begins alone has all of the model's threads, and
+// one that begins while others run has one thread. session.hpp has the same for a thread that keeps its memory to itself.
+//
+// Everything that is not const, such as copy_parameters(), load_weights() and writes to parameters(), needs the model for
+// itself: hold a std::shared_mutex where others evaluate meanwhile.
+//
+// With float or double on a cpu, a model keeps the weights of its products packed as well, in the order in which the kernels of
+// the machine read them. They are packed by the first evaluation of few samples after the weights have changed. A program that
+// has asked for a span that it can write to may write at any time: from then on the weights are read as they are, more slowly.
+//
+// On a device other than a cpu, concurrent calls take turns: its queue is for one thread, and the device does not say whether
+// a second queue could access the same memory.
+template <class Net, class Batch, class T = float, class Device = cpu>
+class model : public detail::weights_interface<model<Net, Batch, T, Device>, detail::blueprint_of_model<Net, Batch, T>, T, Device,
+                                               false> {
+  using weights_type = detail::shared_weights<detail::blueprint_of_model<Net, Batch, T>, detail::bare_network<Net>, T, Device>;
+
+public:
+  explicit model(const types::model_options& given = {})
+      : model(detail::held_device<Device>(
+                  types::device_options{.threads = detail::threads_for(given.threads, 1), .ordinal = given.ordinal}),
+              given) {}
+  // Uses a device that another model or a trainer uses too. All of them must be used by the same thread, because only the
+  // calls of one model take turns. The device must outlive the model; `threads` and `ordinal` are those of the device.
+  explicit model(Device& shared, const types::model_options& given = {}) : model(detail::held_device<Device>(shared), given) {}
+
+  // The parts of the model, for code that reads or writes weights as a whole, such as files and sessions. They may change from
+  // version to version.
+  weights_type& inside() { return weights_; }
+  const weights_type& inside() const { return weights_; }
+
+private:
+  model(detail::held_device<Device> device, const types::model_options& given)
+      : weights_(std::move(device), seed{given.seed}, given.ordinal, given.packs_weights) {}
+
+  weights_type weights_;
+};
+
+} // namespace cairn
+
+// cairn/train/constant_model.hpp
+
+namespace cairn::detail {
+
+constexpr void add_places(hash64& h, const tensor_list& list, const tensor_layout& at) {
+  h.add(list.count);
+  for (std::size_t k = 0; k < list.count; ++k) {
+    const shape& extents = list[k].extents;
+    h.add(at.offsets[k]).add(extents.rank);
+    for (std::size_t d = 0; d < extents.rank; ++d) h.add(extents[d]);
+  }
+}
+
+// A hash of the places and the extents of all parameters and buffers of a network; layers without any are no part of it. All
+// compilers compute the same.
+template <class T, class Queue>
+constexpr std::uint64_t weight_layout(const program<T, Queue>& p) {
+  hash64 h;
+  for (std::size_t i = 0; i < p.stages.size(); ++i) {
+    const auto& e = p.elements[p.order[i]];
+    if (e.parameters.count == 0 && e.buffers.count == 0 && e.chains.empty()) continue;
+    h.add(p.parameter_begin[i]).add(p.state_begin[i]);
+    add_places(h, e.parameters, e.parameter_layout);
+    add_places(h, e.buffers, e.buffer_layout);
+    for (const auto& chain : e.chains) h.add(chain.parameter_begin).add(chain.state_begin).add(weight_layout(*chain.code));
+  }
+  return h.value();
+}
+
+} // namespace cairn::detail
+
+namespace cairn {
+
+// A trained network whose weights are constants of the program, as a header of write_header() has it. It has no memory of its
+// own; a fixed_session evaluates it.
+//
+//   #include "digits.hpp" // written by write_header(net, "digits.hpp", {.name = "digits"})
+//   static fixed_session own{digits::trained<1>};
+template <class Net, class Batch, class T = float>
+class constant_model {
+  static_assert(std::floating_point<T>, "constant_model: expected float or double");
+
+public:
+  using plan = detail::blueprint_of_model<Net, Batch, T>;
+  using number = T; // the type of parameters, inputs and outputs
+  static constexpr shape input_shape = plan::input_shape;
+  static constexpr shape output_shape = plan::output_shape;
+  // A hash of the order of the weights, which a header compares, as another version of Cairn may have another order.
+  static constexpr std::uint64_t layout = detail::weight_layout(detail::evaluation_of<plan, T, cpu::queue>);
+
+  // The flat buffers of a model of this network, which must outlive it.
+  constexpr constant_model(std::span<const T, plan::parameter_block> parameters, std::span<const T, plan::state_block> buffers)
+      : parameters_(parameters), buffers_(buffers) {}
+
+  constexpr std::span<const T, plan::parameter_block> parameters() const { return parameters_; }
+  constexpr std::span<const T, plan::state_block> buffers() const { return buffers_; }
+
+private:
+  std::span<const T, plan::parameter_block> parameters_;
+  std::span<const T, plan::state_block> buffers_;
+};
+
+} // namespace cairn
+
 // cairn/train/fit/accuracy.hpp
 
 namespace cairn::detail {
@@ -37223,238 +38573,6 @@ private:
 
 } // namespace cairn
 
-// cairn/train/parameters.hpp
-
-namespace cairn::types {
-
-// One parameter or buffer of a network: its name as in PyTorch ("2.weight"; in the Sequential or the block at place 2
-// "2.0.weight"), its metadata from the layer, the layer's index among all layers, and its elements.
-template <class T>
-struct named_parameter {
-  std::string name;
-  const tensor* facts = nullptr;
-  std::uint32_t leaf = 0;
-  std::size_t index = 0; // among the parameters, or the buffers, of its layer
-  std::span<T> numbers;
-  bool is_frozen = false; // a parameter that is not learnt: it lies among the buffers
-  std::size_t place = 0;  // of its first number in the flat buffer of the parameters, or of the buffers
-};
-
-} // namespace cairn::types
-
-namespace cairn::detail {
-
-// The same with read-only elements.
-template <class T>
-named_parameter<const T> read_only(const named_parameter<T>& q) {
-  return {q.name, q.facts, q.leaf, q.index, q.numbers, q.is_frozen, q.place};
-}
-
-// The flat buffers of a network: its parameters, and its buffers (with frozen parameters among them).
-template <class T>
-struct flat_buffers {
-  std::span<T> parameters;
-  std::span<T> buffers;
-};
-
-// How names follow from places: as in the same nn.Sequential of PyTorch, or as in earlier versions of Cairn. There, nested
-// Sequentials counted as one, Inputs had a place, and frozen<> and checkpoint<> were blocks like others.
-enum class naming : unsigned char { as_torch, as_before };
-
-// The beginning of the names in a chain, such as "2.0.", and the place of its first stage if it is a part of another chain.
-struct chain_names {
-  std::string prefix{};
-  std::size_t first = 0;
-  bool is_inside = false; // it is inside a block that is left out of names
-  bool is_part = false;   // its stages have no names of their own
-  naming how = naming::as_torch;
-};
-
-// Names the stages of a chain one after another. A stage's name is the beginning of the names of its parameters.
-template <class T, class Queue>
-class stage_names {
-public:
-  using code_type = program<T, Queue>;
-
-  stage_names(const code_type& code, const chain_names& at) : code_(code), at_(at) {
-    if (at.is_inside && code.is_sequential) levels_.push_back({text(at.prefix, at.first), 0});
-    else levels_.push_back({at.prefix, at.first});
-  }
-
-  // The name of stage i. Must be called for the stages in order.
-  std::string next(std::size_t i) {
-    if (at_.is_part) return at_.prefix;
-    if (at_.how == naming::as_before) return text(at_.prefix, i);
-    for (; next_ < code_.nesting.size() && code_.nesting[next_] != '.'; ++next_) {
-      if (const char mark = code_.nesting[next_]; mark == '(' || mark == '[') {
-        levels_.push_back({text(levels_.back().prefix, levels_.back().place), 0, mark == '['});
-      } else {
-        levels_.pop_back();
-        ++levels_.back().place;
-      }
-    }
-    ++next_;
-    here_ = levels_.back();
-    levels_.back().place += code_.at(i).places;
-    if (const std::string_view own = code_.at(i).own_name; !own.empty()) return here_.prefix + std::string(own) + ".";
-    return here_.is_one_place ? here_.prefix : text(here_.prefix, here_.place);
-  }
-  // The beginning of the names in chain c of a block, whose own name next() has just returned.
-  chain_names inside(const typename code_type::element& block, const std::string& name, std::size_t c) const {
-    if (!block.names_parts) return {name, 0, false, true, at_.how};
-    if (!block.part_name.empty())
-      return {name + std::string(block.part_name) + std::to_string(c + 1) + ".", 0, false, true, at_.how};
-    if (block.is_transparent && !at_.is_part && at_.how == naming::as_torch)
-      return {here_.prefix, here_.place, at_.is_inside || !code_.is_transparent, false, at_.how};
-    return {block.chains.size() == 1 ? name : text(name, c), 0, false, false, at_.how};
-  }
-
-private:
-  struct level {
-    std::string prefix;
-    std::size_t place = 0;
-    bool is_one_place = false; // its stages have its name
-  };
-  static std::string text(const std::string& prefix, std::size_t place) { return prefix + std::to_string(place) + "."; }
-
-  const code_type& code_;
-  const chain_names& at_;
-  std::vector<level> levels_; // what is around the next stage
-  std::size_t next_ = 0;      // index of the next mark in code_.nesting
-  level here_;
-};
-
-// Where a chain begins among all layers, and in the flat buffers.
-struct chain_begin {
-  std::uint32_t leaf = 0;
-  std::size_t parameter = 0;
-  std::size_t buffer = 0;
-};
-
-// Calls f with every parameter of a chain, or with every buffer, from the first layer to the last. The elements themselves are
-// not read here.
-template <bool Buffers, class T, class Queue, class F>
-void walk_parameters(const program<T, Queue>& p, const flat_buffers<accumulated<T>>& all, F& f, const chain_names& called = {},
-                     const chain_begin& begin = {}) {
-  stage_names<T, Queue> names(p, called);
-  for (std::size_t i = 0; i < p.size(); ++i) {
-    const auto& e = p.at(i);
-    const std::string name = names.next(i);
-    const chain_begin own{begin.leaf + p.leaf_begin[i], begin.parameter + p.parameter_begin[i], begin.buffer + p.state_begin[i]};
-    for (std::size_t c = 0; c < e.chains.size(); ++c) {
-      const auto& chain = e.chains[c];
-      walk_parameters<Buffers>(
-          *chain.code, all, f, names.inside(e, name, c),
-          {own.leaf + chain.leaf_begin, own.parameter + chain.parameter_begin, own.buffer + chain.state_begin});
-    }
-    const tensor_list& list = Buffers ? e.buffers : e.parameters;
-    const tensor_layout& layout = Buffers ? e.buffer_layout : e.parameter_layout;
-    const bool among_buffers = Buffers || p.is_frozen;
-    const std::size_t first =
-        !among_buffers ? own.parameter : own.buffer + (Buffers && p.is_frozen ? e.parameter_layout.size / sizeof(T) : 0);
-    for (std::size_t k = 0; k < list.count; ++k) {
-      const std::size_t place = first + layout.offsets[k] / sizeof(T);
-      const std::span<accumulated<T>> numbers = (among_buffers ? all.buffers : all.parameters).subspan(place, list[k].size());
-      f(named_parameter<accumulated<T>>{name + std::string(list[k].name), &list[k], own.leaf, k, numbers, !Buffers && p.is_frozen,
-                                        place});
-    }
-  }
-}
-
-// Calls f(second, first) with both names of every parameter that a tied layer shares with its owner.
-template <class T, class Queue, class F>
-void for_each_second_name(const program<T, Queue>& p, F&& f, naming how = naming::as_torch) {
-  if (p.ties.empty()) return;
-  const chain_names called{.how = how};
-  stage_names<T, Queue> names(p, called);
-  std::vector<std::string> all;
-  for (std::size_t i = 0; i < p.size(); ++i) all.push_back(names.next(i));
-  for (const tie& t : p.ties) {
-    const std::string shared(p.at(t.owner).parameters[0].name);
-    f(all[t.user] + shared, all[t.owner] + shared);
-  }
-}
-
-// The initial value of element j: a function of the seed and of the tensor's place in the network. It does not depend on the
-// policy, the number of ranks or the batch.
-template <class T>
-T initial_value(const initial& start, const random_key& key, std::uint64_t j) {
-  const auto scale = static_cast<T>(start.scale);
-  const auto mean = static_cast<T>(start.mean);
-  switch (start.how) {
-  case initial::law::uniform: return (2 * random_uniform<T>(key, j) - 1) * scale;
-  case initial::law::normal: return mean + scale * random_normal<T>(key, j);
-  case initial::law::truncated_normal: return mean + scale * random_truncated_normal<T>(key, j);
-  default: return scale;
-  }
-}
-
-// Call f with every parameter, or with every buffer, of a network, from the first layer to the last. `parameters` and
-// `buffers` are the flat buffers of both.
-template <class T, class Queue, class F>
-void for_each_parameter(const program<T, Queue>& p, std::span<accumulated<T>> parameters, std::span<accumulated<T>> buffers,
-                        F&& f, naming how = naming::as_torch) {
-  walk_parameters<false>(p, {parameters, buffers}, f, {.how = how});
-}
-template <class T, class Queue, class F>
-void for_each_buffer(const program<T, Queue>& p, std::span<accumulated<T>> parameters, std::span<accumulated<T>> buffers, F&& f,
-                     naming how = naming::as_torch) {
-  walk_parameters<true>(p, {parameters, buffers}, f, {.how = how});
-}
-
-// The initial values of all parameters and buffers.
-template <class T, class Queue>
-void initialize(const program<T, Queue>& p, std::span<accumulated<T>> parameters, std::span<accumulated<T>> buffers, seed s) {
-  using sum = accumulated<T>;
-  // Each tensor of a layer draws from a stream of its own, buffers after parameters.
-  const auto set_behind = [s](std::size_t streams) {
-    return [s, streams](const named_parameter<sum>& q) {
-      const random_key key{.seed = s.value, .step = 0xFFFFFFFFFFFFU, .position = q.leaf}; // no training step has this number
-      const initial& start = q.facts->start;
-      for (std::size_t j = 0; j < q.numbers.size(); ++j)
-        q.numbers[j] = initial_value<sum>(start, key, (std::uint64_t{streams + q.index} << 40) + j);
-      for (std::size_t j = start.zeros_begin; j < start.zeros_end; ++j) q.numbers[j] = 0;
-    };
-  };
-  for_each_parameter(p, parameters, buffers, set_behind(0));
-  for_each_buffer(p, parameters, buffers, set_behind(tensor_list::most));
-}
-
-// Throws input_error unless a parameter or buffer `own` can be taken from that of the same layer in a network for sequences of
-// another length: its extents are equal, or it has a row for each position and is the first rows of the other.
-template <class T>
-void expect_rows_of(const named_parameter<T>& own, const named_parameter<T>& other) {
-  const shape &to = own.facts->extents, &from = other.facts->extents;
-  if (to == from) return;
-  shape first = from;
-  if (from.rank == 2 && to.rank == 2) first.extents[0] = to[0];
-  if (first == to && to[0] <= from[0]) return;
-  throw input_error("copy_parameters: expected " + own.name + " of the shape " + extents_text(to) +
-                    ", or with more rows, found the shape " + extents_text(from) +
-                    "; take parameters from a network with at least as many positions");
-}
-
-// A 64-bit hash of the bits of a buffer: equal buffers have equal hashes, and in practice different ones do not. The size is a
-// multiple of the alignment, as that of every buffer of parameters.
-inline std::uint64_t checksum(std::span<const std::byte> bits) {
-  hash64 h;
-  for (std::size_t i = 0; i + sizeof(std::uint64_t) <= bits.size(); i += sizeof(std::uint64_t)) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, bits.data() + i, sizeof word);
-    h.add(word);
-  }
-  return h.value();
-}
-
-#if CAIRN_WITH_COMPILED
-CAIRN_COMPILED template void initialize(const program<float, cpu::queue>&, std::span<float>, std::span<float>, seed);
-CAIRN_COMPILED template void initialize(const program<double, cpu::queue>&, std::span<double>, std::span<double>, seed);
-CAIRN_COMPILED template class stage_names<float, cpu::queue>;
-CAIRN_COMPILED template class stage_names<double, cpu::queue>;
-#endif
-
-} // namespace cairn::detail
-
 // cairn/train/fit/ema.hpp
 
 namespace cairn::detail {
@@ -37575,558 +38693,6 @@ void copy_averages(Trainer& train, Model& to) {
 }
 
 } // namespace cairn
-
-// cairn/train/host_copy.hpp
-
-namespace cairn::detail {
-
-// Elements in device memory for the host to read and write: the elements themselves where the host can access them, otherwise
-// a copy, which give_back() writes back to the device. It waits for the device, so it is not used in a step.
-template <class T, class Device>
-class host_copy {
-public:
-  host_copy(Device& device, std::span<T> there) : device_(device), there_(there) {
-    if constexpr (!shares_memory<Device>) {
-      copy_.resize(there.size());
-      if (there.empty()) return;
-      download(device.compute(), there.size(), copy_.data(), static_cast<const number*>(there.data()));
-      finish_on_host(device.compute());
-    }
-  }
-
-  std::span<T> numbers() {
-    if constexpr (shares_memory<Device>) return there_;
-    else return copy_;
-  }
-
-  void give_back()
-    requires(!std::is_const_v<T>)
-  {
-    if constexpr (!shares_memory<Device>) {
-      if (there_.empty()) return;
-      upload(device_.compute(), there_.size(), there_.data(), static_cast<const T*>(copy_.data()));
-      finish_on_host(device_.compute());
-    }
-  }
-
-private:
-  using number = std::remove_const_t<T>;
-
-  Device& device_;
-  std::span<T> there_;
-  std::vector<number> copy_;
-};
-
-} // namespace cairn::detail
-
-// cairn/train/updated_weights.hpp
-
-namespace cairn::detail {
-
-// The working copy of a trainer's weights, where layers read another type than the master copy has. Every update writes it too,
-// so neither the micro-batches of a step nor evaluations make one, and an update that is skipped leaves it as it is. After any
-// other change of the weights the next pass makes it anew. For float and double there is none.
-//
-// Once the program has had a span, by which it can write to the weights at any later time, every pass makes it anew: such writes
-// cannot be noticed.
-template <class Plan, class T, class Device, bool Narrow = is_narrow<T>>
-class updated_weights {
-public:
-  static constexpr std::size_t bytes = 0;
-
-  explicit updated_weights(Device&) {}
-
-  void changed() {}
-  void opened() {}
-  template <class Queue>
-  void lend(Queue&, frame<T>& f, const T* parameters, const T*) {
-    f.parameters = parameters;
-  }
-  template <class Queue, class Update>
-  void update(Queue&, const T*, std::size_t begin, std::size_t end, const Update& apply) {
-    apply(begin, end);
-  }
-};
-
-template <class Plan, class T, class Device>
-class updated_weights<Plan, T, Device, true> {
-  using sum = accumulated<T>;
-  using copy_type = working_weights<Plan, T, Device>;
-
-public:
-  static constexpr std::size_t bytes = copy_type::bytes;
-
-  explicit updated_weights(Device& device) : copy_(device) {}
-
-  // The weights have changed, or are about to, outside of update(); or the program may change them at any later time.
-  void changed() { is_current_ = false; }
-  void opened() { is_open_ = true; }
-
-  template <class Queue>
-  void lend(Queue& queue, frame<T>& f, const sum* parameters, const sum* buffers) {
-    if (is_open_ || !is_current_) copy_.make(queue, parameters, buffers);
-    is_current_ = true;
-    copy_.lend(f, parameters);
-  }
-
-  // Calls apply(begin, end), which updates these elements of the parameters, and rounds what it has written. On a cpu both are
-  // done in pieces, so that the new values are still in the cache: measured with 13 million parameters, rounding takes 13 ms
-  // in place of 23. An exception leaves a copy that is not current.
-  template <class Queue, class Update>
-  void update(Queue& queue, const sum* parameters, std::size_t begin, std::size_t end, const Update& apply) {
-    if (is_open_ || !is_current_) return apply(begin, end);
-    is_current_ = false;
-    const std::size_t piece = elements_at_once(queue, end - begin);
-    for (std::size_t i = begin; i < end; i += piece) {
-      const std::size_t behind = std::min(end, i + piece);
-      apply(i, behind);
-      copy_.make(queue, parameters, i, behind);
-    }
-    is_current_ = true;
-  }
-
-private:
-  // With several threads an op is cut into parts of 65536 elements.
-  template <class Queue>
-  static std::size_t elements_at_once([[maybe_unused]] Queue& queue, std::size_t all) {
-    if constexpr (requires { queue.threads(); }) return queue.threads() == 1 ? 16384 : 65536 * queue.threads();
-    else return std::max<std::size_t>(all, 1);
-  }
-
-  copy_type copy_;
-  bool is_current_ = false;
-  bool is_open_ = false;
-};
-
-} // namespace cairn::detail
-
-// cairn/train/state/feature_order.hpp
-
-// An image is (height, width, channels) here and (channels, height, width) in PyTorch, so a Flatten makes the same features of it
-// in another order. Parameters of these features have another order too, and are permuted when a file is written or read.
-namespace cairn::detail {
-
-// The index here of every feature in PyTorch's order; empty if both orders are the same.
-using feature_order = std::vector<std::uint32_t>;
-
-inline feature_order order_of_image(std::size_t pixels, std::size_t channels) {
-  feature_order out;
-  if (pixels == 1 || channels == 1) return out;
-  for (std::size_t c = 0; c < channels; ++c)
-    for (std::size_t p = 0; p < pixels; ++p) out.push_back(static_cast<std::uint32_t>(p * channels + c));
-  return out;
-}
-
-// The orders of a parameter's outputs (its first extent) and of its features (its last one).
-struct turned_features {
-  feature_order rows, columns;
-};
-
-// The parameters and buffers of a network that have another order in PyTorch, found in one pass over its layers. The rules use
-// only the metadata of tensors, so that they apply to a user's own layers too:
-//   a layer with a weight of two extents or more, such as Linear, mixes features: its columns follow the order of its input;
-//   any other layer that keeps the extents keeps the order: its parameters and buffers of each feature follow it.
-// If a block adds its input, the last product of its chain follows the order of the value that it is added to.
-class feature_orders {
-public:
-  feature_orders() = default;
-  template <class T, class Queue>
-  explicit feature_orders(const program<T, Queue>& code) {
-    along(code, 0, {});
-  }
-
-  // The orders of a parameter or buffer, by the index of its layer and its metadata; null if both libraries have the same.
-  const turned_features* of(std::uint32_t leaf, const tensor* facts) const {
-    const auto found = all_.find({leaf, facts});
-    return found == all_.end() ? nullptr : &found->second;
-  }
-  std::size_t size() const { return all_.size(); }
-
-private:
-  struct value {
-    feature_order order{};
-    bool has_rows = false; // not an image but rows of features, such as those of a Linear or an Embedding
-  };
-
-  static bool is_product(const tensor_list& parameters) {
-    return std::any_of(parameters.begin(), parameters.end(), [](const tensor& t) { return t.rank() > 1; });
-  }
-  template <class Program>
-  static const tensor& after(const Program& p, std::size_t i) {
-    return i + 1 < p.size() ? (*p.at(i + 1).arrives)[0] : (*p.outputs)[0];
-  }
-
-  // Follows a chain. `leaf`: the index of its first layer. `wanted`: the order that its result should have, if its layers can
-  // choose.
-  template <class T, class Queue>
-  value along(const program<T, Queue>& p, std::uint32_t leaf, value v, const feature_order& wanted = {}) {
-    std::size_t last = p.size(); // the stage that decides the order of the result
-    for (std::size_t i = wanted.empty() ? 0 : p.size(); i-- > 0;) {
-      const auto& e = p.at(i);
-      if (e.chains.empty() && !is_product(e.parameters) && are_alike((*e.arrives)[0], after(p, i))) continue;
-      last = i;
-      break;
-    }
-    for (std::size_t i = 0; i < p.size(); ++i) {
-      const auto& e = p.at(i);
-      const feature_order& own = i == last ? wanted : same_;
-      if (e.chains.empty()) v = through(e, leaf + p.leaf_begin[i], std::move(v), after(p, i), own);
-      else v = through_block(e, leaf + p.leaf_begin[i], v, own);
-    }
-    return v;
-  }
-
-  template <class Element>
-  value through(const Element& e, std::uint32_t leaf, value v, const tensor& made, const feature_order& wanted) {
-    const tensor& taken = (*e.arrives)[0];
-    const bool mixes = is_product(e.parameters);
-    for (const tensor& t : e.parameters) {
-      turned_features turned;
-      if (t.rank() == (mixes ? 2U : 1U) && t.last() == v.order.size()) turned.columns = v.order;
-      if (mixes && t.rank() == 2 && t[0] == wanted.size()) turned.rows = wanted;
-      if (mixes && t.rank() == 1 && t[0] == wanted.size()) turned.columns = wanted;
-      keep(leaf, t, std::move(turned));
-    }
-    for (const tensor& t : e.buffers)
-      if (!mixes && t.rank() == 1 && t.last() == v.order.size()) keep(leaf, t, {{}, v.order});
-    if (mixes) return {wanted, made.rank() == 3 && !std::any_of(e.parameters.begin(), e.parameters.end(), is_kernel)};
-    if (are_alike(taken, made)) return v;
-    const bool flattens =
-        taken.rank() == 3 && made.rank() == 1 && taken.size() == made.size() && taken.type != element::int32 && !taken.per_batch;
-    if (flattens && !v.has_rows) return {order_of_image(taken[0] * taken[1], taken[2]), false};
-    return {};
-  }
-  // Equal but for the border of an in_float.
-  static bool are_alike(const tensor& a, const tensor& b) {
-    return a == b || (a.type != element::int32 && b.type != element::int32 && a.of(b.type) == b);
-  }
-  static bool is_kernel(const tensor& t) { return t.rank() > 2; }
-
-  template <class Element>
-  value through_block(const Element& e, std::uint32_t leaf, const value& v, const feature_order& wanted) {
-    const auto inside = [&](std::size_t c, const feature_order& order) {
-      return along(*e.chains[c].code, leaf + e.chains[c].leaf_begin, v, order);
-    };
-    if (!e.is_elementwise && e.chains.size() == 1) return inside(0, wanted);
-    if (e.is_elementwise && e.chains.size() == 1) {
-      inside(0, v.order);
-      return v;
-    }
-    value first = inside(0, wanted);
-    if (e.is_elementwise) {
-      const value second = inside(1, first.order);
-      if (second.order != first.order) first = inside(0, second.order); // the second cannot choose: perhaps the first can
-      return first;
-    }
-    // Chains side by side, such as the branches of a Concat.
-    value all{{}, first.has_rows};
-    bool turned = !first.order.empty();
-    for (std::size_t c = 0; c < e.chains.size(); ++c) {
-      value part = c == 0 ? first : inside(c, same_);
-      turned = turned || !part.order.empty();
-      const std::size_t before = all.order.size();
-      if (part.order.empty()) {
-        part.order.resize((*e.chains[c].code->outputs)[0].last());
-        std::iota(part.order.begin(), part.order.end(), 0U);
-      }
-      for (const std::uint32_t place : part.order) all.order.push_back(static_cast<std::uint32_t>(before + place));
-    }
-    if (!turned) all.order.clear();
-    return all;
-  }
-
-  void keep(std::uint32_t leaf, const tensor& t, turned_features turned) {
-    if (!turned.rows.empty() || !turned.columns.empty()) all_[{leaf, &t}] = std::move(turned);
-  }
-
-  std::map<std::pair<std::uint32_t, const tensor*>, turned_features> all_;
-  feature_order same_;
-};
-
-} // namespace cairn::detail
-
-// cairn/train/weights_on_host.hpp
-
-namespace cairn::detail {
-
-// The parameters, buffers and added states of a model or a trainer by name, where the host can read and write them for as long
-// as this object lives. give_back() brings changes to the owner.
-template <class T, class Device>
-class weights_on_host {
-public:
-  using sum = accumulated<T>;
-  using code_type = program<T, typename Device::queue>;
-
-  weights_on_host(const code_type& code, Device& device, std::span<sum> parameters, std::span<sum> buffers)
-      : code_(code), device_(device), parameters_(device, parameters), buffers_(device, buffers) {}
-  // Adds a buffer with the layout of the parameters, such as a state of the optimizer.
-  void add_state(std::span<sum> there) { states_.emplace_back(device_, there); }
-
-  // f(named_parameter<sum>), from the first layer to the last.
-  template <class F>
-  void for_each_parameter(F&& f, naming how = naming::as_torch) {
-    detail::for_each_parameter(code_, parameters_.numbers(), buffers_.numbers(), std::forward<F>(f), how);
-  }
-  template <class F>
-  void for_each_buffer(F&& f, naming how = naming::as_torch) {
-    detail::for_each_buffer(code_, parameters_.numbers(), buffers_.numbers(), std::forward<F>(f), how);
-  }
-  // f(second, first) with both names of a parameter that layers share.
-  template <class F>
-  void for_each_second_name(F&& f, naming how = naming::as_torch) {
-    detail::for_each_second_name(code_, std::forward<F>(f), how);
-  }
-  // Calls f with the parts of state i by the names of their parameters. Frozen parameters have none.
-  template <class F>
-  void for_each_of_state(std::size_t i, F&& f) {
-    const std::span<sum> numbers = states_[i].numbers();
-    const auto its_own = [&](named_parameter<sum> q) {
-      if (q.is_frozen) return;
-      q.numbers = numbers.subspan(q.place, q.numbers.size());
-      f(q);
-    };
-    for_each_parameter(its_own);
-  }
-  // The order in which PyTorch has parameters and buffers after a Flatten of images.
-  feature_orders orders() const { return feature_orders(code_); }
-  std::span<sum> state(std::size_t i) { return states_[i].numbers(); }
-  std::size_t states() const { return states_.size(); }
-
-  void give_back() {
-    parameters_.give_back();
-    buffers_.give_back();
-    for (auto& s : states_) s.give_back();
-  }
-
-private:
-  const code_type& code_;
-  Device& device_;
-  host_copy<sum, Device> parameters_, buffers_;
-  std::vector<host_copy<sum, Device>> states_;
-};
-
-} // namespace cairn::detail
-
-// cairn/train/replica.hpp
-
-namespace cairn::detail {
-
-// Whether concurrent callers have a queue each. For this, ops on the queue of any device object must be able to access the
-// memory of any other object of the same type. A cpu promises this; on other devices the calls of a model take turns.
-template <class Device>
-inline constexpr bool queue_for_each_caller = false;
-template <>
-inline constexpr bool queue_for_each_caller<cpu> = true;
-
-// The parameters and buffers of a network on a device. Plan is the blueprint of Net; if `Trains`, its step is compiled too.
-//
-// As with a container, any number of threads may call const members at the same time, and one thread may call others while
-// there is no other call. A trainer belongs to one thread altogether.
-template <class Plan, class Net, class T, class Device, bool Trains>
-class weights_of {
-public:
-  using plan = Plan;
-  using sum = accumulated<T>; // of parameters and buffers as the program sees them
-  using queue = typename Device::queue;
-  using memory = typename Device::memory;
-  static constexpr bool takes_turns = !Trains && !queue_for_each_caller<Device>;
-
-  static_assert(plan::right_ties || true); // wrong ties report their own error
-
-  weights_of(held_device<Device> device, seed s)
-      : device_(std::move(device)), parameters_(device_->allocate(plan::parameter_block * sizeof(sum))),
-        buffers_(device_->allocate(plan::state_block * sizeof(sum))) {
-    host_copy<sum, Device> learnt(*device_, parameters()), kept(*device_, buffers());
-    initialize(code(), learnt.numbers(), kept.numbers(), s);
-    learnt.give_back();
-    kept.give_back();
-  }
-  weights_of(const weights_of&) = delete;
-  weights_of& operator=(const weights_of&) = delete;
-
-  static constexpr std::size_t weight_bytes = (plan::parameter_block + plan::state_block) * sizeof(sum);
-
-  static constexpr const program<T, queue>& code() {
-    if constexpr (Trains) return program_of<plan, T, queue>;
-    else return evaluation_of<plan, T, queue>;
-  }
-
-  Device& device() const { return *device_; }
-  std::size_t threads() const {
-    if constexpr (requires(queue& q) { q.threads(); }) return device_->compute().threads();
-    else return 1;
-  }
-  std::span<sum> parameters() { return every_parameter(); }
-  std::span<const sum> parameters() const { return every_parameter(); }
-  std::span<sum> buffers() { return every_buffer(); }
-  std::span<const sum> buffers() const { return every_buffer(); }
-  std::uint64_t checksum() const {
-    [[maybe_unused]] const auto turn = this->turn();
-    return detail::checksum(std::as_bytes(host_copy<const sum, Device>(*device_, parameters()).numbers()));
-  }
-  // All elements, where the host can access them. Those of a const owner may only be read.
-  weights_on_host<T, Device> on_host() const {
-    [[maybe_unused]] const auto turn = this->turn();
-    return {code(), *device_, every_parameter(), every_buffer()};
-  }
-
-  // Calls f with every parameter, then with every buffer, in the device's memory. The host may not be able to read it.
-  template <class F>
-  void for_each(F& f) const {
-    const flat_buffers<sum> all{.parameters = every_parameter(), .buffers = every_buffer()};
-    walk_parameters<false>(code(), all, f);
-    walk_parameters<true>(code(), all, f);
-  }
-
-  template <class Plan2, class Net2, bool Trains2>
-  void copy_from(const weights_of<Plan2, Net2, T, Device, Trains2>& other) {
-    using own = function_of<Net>;
-    using others = function_of<Net2>;
-    if constexpr (!same_layers<Net, Net2>) {
-      refuse<other_function<own, others>>();
-    } else {
-      // Copies name by name, as the parameters of a frozen block lie elsewhere. Waits for both devices.
-      [[maybe_unused]] const auto turn = other.turn();
-      finish_on_host(other.device().compute());
-      std::vector<named_parameter<sum>> from;
-      const auto collect = [&](const named_parameter<sum>& q) { from.push_back(q); };
-      other.for_each(collect);
-      std::size_t next = 0;
-      if constexpr (!std::is_same_v<own, others>) {
-        const auto compare = [&](const named_parameter<sum>& q) { expect_rows_of(q, from[next++]); };
-        for_each(compare); // before any is copied
-        next = 0;
-      }
-      const auto take = [&](const named_parameter<sum>& q) {
-        copy(device_->compute(), q.numbers.size(), q.numbers.data(), from[next++].numbers.data());
-      };
-      for_each(take);
-      finish_on_host(device_->compute());
-    }
-  }
-
-  // A lock for a const member's use of the device's queue, until the end of the scope; empty where callers do not take turns.
-  auto turn() const {
-    if constexpr (takes_turns) return std::unique_lock(turns_);
-    else return no_turns{};
-  }
-
-protected:
-  std::span<sum> every_parameter() const { return {reinterpret_cast<sum*>(parameters_.data()), plan::parameter_block}; }
-  std::span<sum> every_buffer() const { return {reinterpret_cast<sum*>(buffers_.data()), plan::state_block}; }
-
-private:
-  struct no_turns {};
-
-  held_device<Device> device_;
-  memory parameters_;
-  memory buffers_;
-  [[no_unique_address]] mutable std::conditional_t<takes_turns, std::mutex, no_turns> turns_;
-};
-
-[[noreturn]] inline void refuse_half_step() {
-  throw input_error("trainer: expected the function of step_by() or accumulate_by() to return its loss before the trainer is "
-                    "called again, found that it calls the trainer, whose step is half made; make that call before the step or "
-                    "after it, or ask a model that has a copy of the weights");
-}
-
-// Weights that are trained, with one arena for the passes of a step and for evaluation. A replica belongs to one thread.
-template <class Plan, class Net, class T, class Device>
-class replica : public weights_of<Plan, Net, T, Device, true>, public execution_context<Plan, T, Device> {
-  using learnt = weights_of<Plan, Net, T, Device, true>;
-  using context = execution_context<Plan, T, Device>;
-  using working_weights_type = updated_weights<Plan, T, Device>;
-
-public:
-  using learnt::device, learnt::threads;
-  using typename learnt::memory, typename learnt::plan, typename learnt::queue, typename learnt::sum;
-
-  replica(held_device<Device> on, seed s, std::size_t arena_bytes, std::size_t more = 0)
-      : learnt(std::move(on), s), context(held_device<Device>(this->device()), arena_bytes, more), working_(this->device()) {
-    if constexpr (tied_gradient_bytes > 0) tied_gradients_ = this->device().allocate(tied_gradient_bytes);
-  }
-
-  // What it allocates besides: the parameters that layers read, if they are a copy, and the gradients of tied ones.
-  static constexpr std::size_t working_weight_bytes = working_weights_type::bytes;
-  static constexpr std::size_t tied_gradient_bytes = [] {
-    if constexpr (plan::tie_count > 0) return align_up(plan::ties.elements * sizeof(sum));
-    else return std::size_t{0};
-  }();
-
-  // While it lives, a function of the program reads the outputs of an unfinished step, so the arena must not change.
-  class half_step {
-  public:
-    explicit half_step(replica& of) : of_(of) { of_.is_half_made_ = true; }
-    half_step(const half_step&) = delete;
-    half_step& operator=(const half_step&) = delete;
-    ~half_step() { of_.is_half_made_ = false; }
-
-  private:
-    replica& of_;
-  };
-  half_step in_half_step() { return half_step(*this); }
-  // Throws input_error if that function is the caller.
-  void expect_whole_step() const {
-    if (is_half_made_) refuse_half_step();
-  }
-
-  // A frame with everything that the whole network shares, without its inputs.
-  frame<T> lend(std::size_t rows, pass why) {
-    expect_whole_step();
-    frame<T> f = this->blank(rows, why);
-    working_.lend(this->compute(), f, this->parameters().data(), this->buffers().data());
-    f.buffers = this->buffers().data();
-    f.tied_gradients = reinterpret_cast<sum*>(tied_gradients_.data());
-    return f;
-  }
-  template <step_inputs Inputs, class Wait, class Write, class F>
-  auto with_inputs(std::size_t rows, const Inputs& inputs, pass why, const Wait& wait, const Write& write, const F& f) {
-    const auto given = [&](std::size_t count) { return lend(count, why); };
-    return this->take_inputs(rows, inputs, given, wait, write, f);
-  }
-
-  template <step_inputs Inputs>
-  auto evaluate(const Inputs& inputs, const char* where) {
-    return this->evaluate_apart(this->code(), inputs, for_evaluation(), where, this->wait());
-  }
-  template <step_inputs Inputs>
-  tensor_view<const sum> evaluate(const Inputs& inputs, std::span<sum> into, const char* where) {
-    return this->evaluate_into(this->code(), inputs, into, for_evaluation(), where, this->wait());
-  }
-
-  // Anything but update() writes to the weights before the next pass (changed), or may write at any later time (opened).
-  void changed() { working_.changed(); }
-  void opened() { working_.opened(); }
-  // Calls apply(begin, end) with pieces of [begin, end), to update these elements of the parameters.
-  template <class Update>
-  void update(std::size_t begin, std::size_t end, const Update& apply) {
-    working_.update(this->compute(), this->parameters().data(), begin, end, apply);
-  }
-
-private:
-  auto for_evaluation() {
-    return [this](std::size_t rows) { return lend(rows, pass::evaluate); };
-  }
-
-  memory tied_gradients_;
-  [[no_unique_address]] working_weights_type working_;
-  bool is_half_made_ = false;
-};
-
-// The weights of a model or a trainer, and their elements where the host can access them.
-template <class Owner>
-auto& weights_in(Owner& owner) {
-  if constexpr (requires { owner.inside().replica; }) return owner.inside().replica;
-  else return owner.inside();
-}
-template <class Owner>
-auto on_host(Owner& owner) {
-  auto& weights = weights_in(owner);
-  if constexpr (!std::is_const_v<std::remove_reference_t<decltype(weights)>>) weights.changed(); // the caller may change them
-  return weights.on_host();
-}
-
-} // namespace cairn::detail
 
 // cairn/train/ranks/all_ranks.hpp
 
@@ -42554,6 +43120,138 @@ validation(const Dataset&, Given...) -> validation<detail::no_validation<detail:
 
 } // namespace cairn
 
+// cairn/train/fixed_session.hpp
+
+namespace cairn::detail {
+
+// What a fixed_session needs to evaluate a model of any type: the weights, in a frame that stays.
+template <class Model>
+struct lent_weights {
+  static constexpr bool are_right = false;
+};
+template <class Plan>
+inline constexpr bool takes_one_tensor = Plan::inputs.count == 1 && Plan::constants.count == 0;
+template <class Net, class Batch, class T>
+struct lent_weights<model<Net, Batch, T, cpu>> {
+  static constexpr bool are_right = std::floating_point<T> && takes_one_tensor<typename model<Net, Batch, T, cpu>::plan>;
+  void lend(const model<Net, Batch, T, cpu>& net, frame<T>& f) { net.inside().lend(f); }
+};
+// Constants are packed in memory of the session.
+template <class Net, class Batch, class T>
+struct lent_weights<constant_model<Net, Batch, T>> {
+  using plan = typename constant_model<Net, Batch, T>::plan;
+  static constexpr bool are_right = takes_one_tensor<plan>;
+  static constexpr bool may_be_packed = plan::batch <= most_rows_by_packed;
+
+  void lend(const constant_model<Net, Batch, T>& net, frame<T>& f) {
+    f.parameters = net.parameters().data();
+    f.buffers = const_cast<T*>(net.buffers().data()); // which an evaluation only reads
+    const auto& code = evaluation_of<plan, T, cpu::queue>;
+    if (!may_be_packed || !reads_packed(code)) return;
+    pack_weights(code, packed, f.parameters);
+    f.packed = packed;
+  }
+
+  alignas(64) T packed[may_be_packed && plan::parameter_block > 0 ? plan::parameter_block : 1];
+};
+
+} // namespace cairn::detail
+
+namespace cairn {
+
+// Evaluates a network for a thread with a deadline: all memory is in the object, whose size is a constant. Only the constructor
+// and refresh() may allocate, take a lock or throw, and only if a model has to pack its weights; evaluate() never does. Inputs
+// have a size that the compiler knows, so nothing is left to check.
+//
+//   static fixed_session own{digits::trained<1>};   // a constant_model, or a model<Net, batch<1>> of float or double on a cpu
+//   static_assert(sizeof(own) < 6_MiB);
+//   const tensor_view<const float> outputs = own.evaluate(image); // std::array<float, 784>, or a span of that size
+//
+// It has the bits of the model's evaluate(). An object has the scratch memory of kernels, 4 MiB, of which small networks touch
+// hardly anything: let it be static or on the heap, as a thread's stack may be too small. It belongs to one thread at a time. The
+// model must outlive it, and weights are those of the constructor or of the last refresh(), while no session evaluates.
+//
+// The network takes one tensor and no constants; a session has all others, and those of 16 bits.
+template <class Model, bool Right = detail::lent_weights<Model>::are_right>
+class fixed_session {
+  using plan = typename Model::plan;
+  using T = typename Model::number;
+  using outputs_type = detail::network_outputs<plan, T>;
+
+public:
+  using number = T; // the type of inputs, unless they are integers, and of outputs
+
+  explicit fixed_session(const Model& net)
+      : net_(net), queue_(std::span<std::byte, cpu::queue::scratch_bytes>(&scratch_[0], cpu::queue::scratch_bytes)) {
+    refresh();
+  }
+  explicit fixed_session(const Model&&) = delete; // a temporary would be gone
+  fixed_session(const fixed_session&) = delete;
+  fixed_session& operator=(const fixed_session&) = delete;
+
+  // Takes the weights that the model has now.
+  void refresh() {
+    frame_ = {};
+    frame_.rows = plan::batch;
+    frame_.workspace = arena_;
+    frame_.why = pass::evaluate;
+    weights_.lend(net_, frame_);
+  }
+
+  // Returns the network's first output for these samples: (rows, output_shape), in the session's memory and valid until its next
+  // evaluation. N is the numbers of one sample, or of several up to a batch.
+  template <class E, std::size_t N>
+  tensor_view<const number> evaluate(std::span<E, N> samples) noexcept {
+    constexpr std::size_t rows = rows_of<N>();
+    taken_.take(samples);
+    frame_.rows = rows;
+    frame_.inputs = taken_.tensors_taken();
+    detail::run_forward(detail::evaluation_of<plan, T, cpu::queue>, queue_, frame_);
+    const auto* const made =
+        reinterpret_cast<const T*>(arena_ + plan::evaluated::memory.at[plan::evaluated::schedule.loss].input.offset());
+    return outputs_type::view(made, 0, rows, outputs_type::values);
+  }
+  template <class E, std::size_t N>
+  tensor_view<const number> evaluate(const std::array<E, N>& samples) noexcept {
+    return evaluate(std::span<const E, N>(samples));
+  }
+
+private:
+  template <std::size_t N>
+  static constexpr std::size_t rows_of() {
+    constexpr std::size_t sample = plan::inputs[0].extents.size();
+    static_assert(N != std::dynamic_extent, "fixed_session::evaluate: expected an array or a span whose size is a constant");
+    static_assert(N % sample == 0 && N / sample >= 1 && N / sample <= plan::batch,
+                  "fixed_session::evaluate: expected the numbers of 1 to a batch of samples");
+    return N / sample;
+  }
+
+  alignas(64) std::byte scratch_[cpu::queue::scratch_bytes]; // the first members, as the queue has their addresses
+  alignas(64) std::byte arena_[plan::evaluated::arena > 0 ? plan::evaluated::arena : 1];
+  const Model& net_;
+  cpu::queue queue_;
+  detail::lent_weights<Model> weights_;
+  detail::frame<T> frame_{};
+  detail::taken_inputs<plan, T> taken_{};
+};
+
+template <class Model>
+class fixed_session<Model, false> {
+  static_assert(detail::lent_weights<Model>::are_right,
+                "fixed_session: expected a model<...> of float or double on a cpu that takes one tensor and no constants, or a "
+                "constant_model<...> of such a network, found another type; a session evaluates any model");
+
+public:
+  explicit fixed_session(const Model&) {}
+  void refresh() {}
+  void evaluate(const auto&...) {} // so that there is only one error
+};
+
+template <class Model>
+fixed_session(const Model&) -> fixed_session<Model>;
+
+} // namespace cairn
+
 // cairn/train/losses/class_weights.hpp
 
 namespace cairn::types {
@@ -43234,488 +43932,6 @@ std::vector<plan::stage_cost> measured_costs(const types::device_options& option
 }
 
 } // namespace cairn::plan
-
-// cairn/train/packed_weights.hpp
-
-namespace cairn::detail {
-
-// Calls f(begin, matrix of the weight's extents without memory) for each weight that layers may read as packed, where `begin` is
-// its place among the parameters, in elements. A weight that several layers share is passed several times; the parameters of
-// frozen blocks, which lie elsewhere, are not passed.
-template <class T, class Queue, class F>
-void for_each_packed_weight(const program<T, Queue>& p, std::size_t begin, const F& f) {
-  if (p.is_frozen) return;
-  for (std::size_t i = 0; i < p.size(); ++i) {
-    const auto& e = p.at(i);
-    if (e.packs_weight) {
-      const std::size_t owner = owner_of_weight(p, i);
-      const tensor& weight = p.at(owner).parameters[0];
-      const std::size_t rows = weight.extents[0];
-      f(begin + p.parameter_begin[owner], matrix<const T>{nullptr, rows, weight.size() / rows});
-    }
-    for (const auto& chain : e.chains)
-      for_each_packed_weight(*chain.code, begin + p.parameter_begin[i] + chain.parameter_begin, f);
-  }
-}
-
-// Memory for the weights of products in the order in which the kernels of this machine read them, each at the place that it has
-// among the parameters. For float and double on a cpu.
-template <class Plan, class T, class Device>
-class packed_weights {
-public:
-  static constexpr bool exist = std::same_as<Device, cpu> && std::floating_point<T>;
-
-  // Allocates the memory if the kernels of this machine read packed weights, and the network has some.
-  packed_weights(Device& device, const program<T, typename Device::queue>& code) : code_(code) {
-    if constexpr (exist) {
-      bool are_read = false;
-      if (reads_packed_weights(widest_instruction_set()))
-        for_each_packed_weight(code, 0, [&are_read](std::size_t, const auto&) { are_read = true; });
-      if (are_read) memory_ = device.allocate(Plan::parameter_block * sizeof(T));
-    }
-  }
-
-  std::size_t bytes() const { return memory_.size(); }
-  void make(const T* parameters) {
-    if constexpr (exist)
-      for_each_packed_weight(code_, 0, [&](std::size_t begin, matrix<const T> weight) {
-        weight.data = parameters + begin;
-        pack_weight(widest_instruction_set(), at(begin), weight);
-      });
-  }
-  const T* data() const { return at(0); }
-
-private:
-  T* at(std::size_t begin) const { return reinterpret_cast<T*>(memory_.data()) + begin; }
-
-  const program<T, typename Device::queue>& code_;
-  typename Device::memory memory_{};
-};
-
-} // namespace cairn::detail
-
-// cairn/train/shared_weights.hpp
-
-namespace cairn::detail {
-
-// Something that is made of a model's weights, by the first evaluation after these have changed, for all evaluations.
-class made_of_weights {
-public:
-  void changed() { is_made_.store(false, std::memory_order_relaxed); }
-  // Calls make() if that was not done since the last change. Other threads wait meanwhile.
-  template <class F>
-  void ensure(const F& make) const {
-    if (is_made_.load(std::memory_order_acquire)) return;
-    const std::lock_guard lock(mutex_);
-    if (is_made_.load(std::memory_order_relaxed)) return;
-    make();
-    is_made_.store(true, std::memory_order_release);
-  }
-
-private:
-  mutable std::atomic<bool> is_made_{false};
-  mutable std::mutex mutex_;
-};
-
-// A model's weights as its evaluations read them. For float and double these are the weights themselves and, if the model packs
-// them, the packed weights of products. All evaluations share these, made by the first evaluation after the weights have changed.
-//
-// Once the program has had a span, by which it can write to the parameters at any later time, the packed ones are not read any
-// more: such writes cannot be noticed.
-template <class Plan, class T, class Device, bool Narrow = is_narrow<T>>
-class prepared_weights {
-public:
-  template <class Code>
-  prepared_weights(Device& device, const Code& code, bool packs) {
-    if (packs) packed_.emplace(device, code);
-  }
-
-  void changed() { made_.changed(); }
-  void opened() { is_open_ = true; }
-  // The context's own copy.
-  struct own_copy {};
-  void prepare(Device&, const T* parameters, const T*) const {
-    if (is_used()) made_.ensure([&] { packed_->make(parameters); });
-  }
-  void lend(Device& device, own_copy&, frame<T>& f, const T* parameters, const T* buffers) const {
-    f.parameters = parameters;
-    if (!is_used() || f.rows > most_rows_by_packed) return;
-    prepare(device, parameters, buffers);
-    f.packed = packed_->data();
-  }
-  std::size_t bytes() const { return packed_ ? packed_->bytes() : 0; }
-
-private:
-  bool is_used() const { return !is_open_ && bytes() > 0; }
-
-  bool is_open_ = false;
-  mutable std::optional<packed_weights<Plan, T, Device>> packed_;
-  made_of_weights made_;
-};
-
-// Where layers read another type than the master copy has: the working copy of the weights, which all evaluations share. After
-// the program has had a span every evaluation makes a working copy of its own.
-template <class Plan, class T, class Device>
-class prepared_weights<Plan, T, Device, true> {
-  using sum = accumulated<T>;
-  using copy_type = working_weights<Plan, T, Device>;
-
-public:
-  template <class Code>
-  prepared_weights(Device& device, const Code&, bool) : shared_(device) {}
-
-  void changed() { made_.changed(); }
-  void opened() { is_open_ = true; }
-
-  using own_copy = std::unique_ptr<copy_type>;
-  void prepare(Device& device, const sum* parameters, const sum* buffers) const {
-    if (is_open_) return;
-    made_.ensure([&] {
-      shared_.make(device.compute(), parameters, buffers);
-      finish_on_host(device.compute()); // other queues read it
-    });
-  }
-  void lend(Device& device, own_copy& own, frame<T>& f, const sum* parameters, const sum* buffers) const {
-    if (is_open_) {
-      if (own == nullptr) own = std::make_unique<copy_type>(device);
-      own->make(device.compute(), parameters, buffers);
-      own->lend(f, parameters);
-    } else {
-      prepare(device, parameters, buffers);
-      shared_.lend(f, parameters);
-    }
-  }
-  std::size_t bytes() const { return copy_type::bytes; }
-
-private:
-  bool is_open_ = false;
-  mutable copy_type shared_;
-  made_of_weights made_;
-};
-
-// Weights that several threads evaluate at the same time. They are not written meanwhile, and each evaluation writes to a
-// context of its own.
-template <class Plan, class Net, class T, class Device>
-class shared_weights : public weights_of<Plan, Net, T, Device, false> {
-  using learnt = weights_of<Plan, Net, T, Device, false>;
-
-public:
-  using typename learnt::plan, typename learnt::sum;
-
-  // A context with its own working copy of the weights, if it needs one.
-  struct context : execution_context<Plan, T, Device> {
-    explicit context(held_device<Device> device) : execution_context<Plan, T, Device>(std::move(device), 0) {}
-    typename prepared_weights<Plan, T, Device>::own_copy own_weights{};
-  };
-
-  // `packs`: the weights of products are kept packed as well.
-  shared_weights(held_device<Device> device, seed s, int ordinal, bool packs)
-      : learnt(std::move(device), s), ordinal_(ordinal), prepared_(this->device(), this->code(), packs),
-        contexts_(std::make_unique<context>(held_device<Device>(this->device())), this->threads() > 1 && !learnt::takes_turns) {}
-
-  template <step_inputs Inputs>
-  auto evaluate(const Inputs& inputs, const char* where) const {
-    return in_a_context(
-        [&](context& own) { return own.evaluate_apart(this->code(), inputs, for_evaluation(own), where, own.wait()); });
-  }
-  template <step_inputs Inputs>
-  tensor_view<const sum> evaluate(const Inputs& inputs, std::span<sum> into, const char* where) const {
-    return in_a_context([&](context& own) { return evaluate_in(own, inputs, into, where); });
-  }
-
-  // The same in the caller's context.
-  template <step_inputs Inputs>
-  tensor_view<const sum> evaluate_in(context& own, const Inputs& inputs, std::span<sum> into, const char* where) const {
-    return own.evaluate_into(this->code(), inputs, into, for_evaluation(own), where, own.wait());
-  }
-  // The same, returned in the context's memory and valid until its next evaluation.
-  template <step_inputs Inputs>
-  tensor_view<const sum> evaluate_in(context& own, const Inputs& inputs, const char* where) const {
-    const auto made = own.evaluate(this->code(), inputs, for_evaluation(own), where, own.wait());
-    own.wait()(own.compute().record());
-    return made;
-  }
-
-  // Makes what evaluations read besides the weights, unless it is there.
-  void prepare() const {
-    [[maybe_unused]] const auto turn = this->turn();
-    prepared_.prepare(this->device(), this->parameters().data(), this->buffers().data());
-  }
-  // The bytes of that.
-  std::size_t prepared_bytes() const { return prepared_.bytes(); }
-
-  // Makes a context with a queue of `threads` threads, or on the model's device where callers take turns.
-  std::unique_ptr<context> make_context(std::size_t threads) const {
-    if constexpr (learnt::takes_turns) {
-      [[maybe_unused]] const auto turn = this->turn();
-      return std::make_unique<context>(held_device<Device>(this->device()));
-    } else {
-      return std::make_unique<context>(held_device<Device>(device_options{.threads = threads, .ordinal = ordinal_}));
-    }
-  }
-  const context_pool<context>& contexts() const { return contexts_; }
-  // Holds one of the model's own contexts until the end of the scope, also if an exception is thrown there.
-  auto hold_context() const {
-    return contexts_.take([this] { return make_context(1); });
-  }
-
-  // The program writes to the weights before the next evaluation (changed), or may write at any later time (opened).
-  void changed() { prepared_.changed(); }
-  void opened() { prepared_.opened(); }
-
-private:
-  // Calls f(context) with a context that no other caller uses.
-  template <class F>
-  auto in_a_context(const F& f) const {
-    [[maybe_unused]] const auto turn = this->turn();
-    const auto own = hold_context();
-    return f(*own);
-  }
-  auto for_evaluation(context& own) const {
-    return [this, &own](std::size_t rows) {
-      frame<T> f = own.blank(rows, pass::evaluate);
-      prepared_.lend(own.device(), own.own_weights, f, this->parameters().data(), this->buffers().data());
-      f.buffers = this->every_buffer().data(); // which an evaluation only reads
-      return f;
-    };
-  }
-
-  int ordinal_;
-  prepared_weights<Plan, T, Device> prepared_;
-  mutable context_pool<context> contexts_;
-};
-
-} // namespace cairn::detail
-
-// cairn/train/weights_interface.hpp
-
-namespace cairn::detail {
-
-// The common interface of a model and a trainer. Self, which derives from it, has the weights: see weights_in().
-//
-// Any number of threads may call const members of a model at the same time, and one thread may call the others while there is
-// no other call: hold a std::shared_mutex to change weights where others evaluate, as for a container. A trainer belongs to
-// one thread: its evaluate() works in the memory of its steps, and is not const.
-template <class Self, class Plan, class T, class Device, bool Trains>
-class weights_interface {
-public:
-  using plan = Plan;
-  using number = accumulated<T>; // the type of parameters, inputs and outputs
-  static constexpr shape input_shape = plan::input_shape;
-  static constexpr shape output_shape = plan::output_shape;
-  static constexpr bool is_apart = !shares_memory<Device>; // the host cannot read its numbers
-  using evaluated_outputs = typename network_outputs<plan, T>::template given<owned_tensor<number>>; // what evaluate() returns
-
-  // Returns the network's first output for these samples in evaluation mode: (rows, output_shape). With a
-  // with_all_outputs<Net> the first overload returns an array of all outputs, each an owned_tensor. The second overload writes
-  // the first output to the caller's memory. It allocates nothing; a model does so only when more calls run at the same time
-  // than ever before.
-  template <step_inputs Inputs>
-  evaluated_outputs evaluate(const Inputs& inputs)
-    requires Trains
-  {
-    return weights().evaluate(inputs, its_inputs);
-  }
-  template <step_inputs Inputs>
-  tensor_view<const number> evaluate(const Inputs& inputs, std::span<number> into)
-    requires Trains
-  {
-    return weights().evaluate(inputs, into, its_inputs);
-  }
-  template <step_inputs Inputs>
-  evaluated_outputs evaluate(const Inputs& inputs) const
-    requires(!Trains)
-  {
-    return weights().evaluate(inputs, its_inputs);
-  }
-  template <step_inputs Inputs>
-  tensor_view<const number> evaluate(const Inputs& inputs, std::span<number> into) const
-    requires(!Trains)
-  {
-    return weights().evaluate(inputs, into, its_inputs);
-  }
-
-  // The flat buffer of all parameters, in the order in which backward finishes their gradients; and that of the buffers. Both
-  // are an error where the device's memory is not the host's: for_each() works everywhere.
-  std::span<number> parameters() { return writable(weights().parameters()); }
-  std::span<const number> parameters() const { return shown(weights().parameters()); }
-  std::span<number> buffers() { return writable(weights().buffers()); }
-  std::span<const number> buffers() const { return shown(weights().buffers()); }
-
-  // Calls f(named_parameter<T>) with every parameter, or with every buffer, from the first layer to the last. f may change the
-  // numbers. On a device whose memory is not the host's they are a copy, which is written back after the last call. A const
-  // owner passes const numbers: f(named_parameter<const T>).
-  template <class F>
-  void for_each(F&& f) {
-    auto all = on_host();
-    weights().opened();
-    all.for_each_parameter(std::forward<F>(f));
-    all.give_back();
-  }
-  template <class F>
-  void for_each_buffer(F&& f) {
-    auto all = on_host();
-    weights().opened();
-    all.for_each_buffer(std::forward<F>(f));
-    all.give_back();
-  }
-  template <class F>
-  void for_each(F&& f) const {
-    on_host().for_each_parameter([&f](const named_parameter<number>& q) { f(detail::read_only(q)); });
-  }
-  template <class F>
-  void for_each_buffer(F&& f) const {
-    on_host().for_each_buffer([&f](const named_parameter<number>& q) { f(detail::read_only(q)); });
-  }
-
-  // One parameter or buffer by its name, such as "0.weight" or "2.running_mean"; for an unknown name throws input_error with
-  // all names. A number of a layer that changes during training is a buffer: train.buffer("3.temperature")[0] = 0.5.
-  std::span<number> parameter(std::string_view name) { return writable(named(weights().on_host(), "parameter", name)); }
-  std::span<number> buffer(std::string_view name) { return writable(named(weights().on_host(), "buffer", name)); }
-  std::span<const number> parameter(std::string_view name) const {
-    return shown(std::span<const number>(named(on_host(), "parameter", name)));
-  }
-  std::span<const number> buffer(std::string_view name) const {
-    return shown(std::span<const number>(named(on_host(), "buffer", name)));
-  }
-
-  // Copies the parameters and buffers of a trainer or a model whose network computes the same function. Policy, ddp, batch,
-  // loss and optimizer may differ: evaluate with another batch, go on with another policy. A network that computes something
-  // else does not compile, whatever its size. The optimizer's state does not change. With ddp every rank must call it.
-  //
-  // The extents of Inputs may differ, as of the same layers for sequences of another length, if all parameters have equal
-  // shapes; else input_error is thrown and nothing is copied. LearnedPositions takes the first rows of a longer one.
-  template <class Other>
-  void copy_parameters(const Other& other) {
-    weights().changed();
-    weights().copy_from(weights_in(other));
-  }
-
-  // A 64-bit hash of all parameters' bits: see parameters.hpp.
-  std::uint64_t checksum() const { return weights().checksum(); }
-  Device& device() { return weights().device(); }
-  // The number of threads inside one operation; 1 on a device that has no choice.
-  std::size_t threads() const { return weights().threads(); }
-
-protected:
-  // Returns numbers of the device to the program; an error if the host cannot read them.
-  template <class Numbers>
-  static std::span<Numbers> shown(std::span<Numbers> there) {
-    static_assert(shares_memory<Device>,
-                  "trainer, model: the host cannot read this device's memory, so there are no numbers to point at; use "
-                  "for_each(), for_each_buffer() and the like, which bring them, or save_weights() and save_state()");
-    return there;
-  }
-
-  // The same, for writing at any later time.
-  std::span<number> writable(std::span<number> there) {
-    weights().opened();
-    return shown(there);
-  }
-
-private:
-  auto& weights() { return weights_in(static_cast<Self&>(*this)); }
-  const auto& weights() const { return weights_in(static_cast<const Self&>(*this)); }
-  weights_on_host<T, Device> on_host() { return detail::on_host(static_cast<Self&>(*this)); }
-  weights_on_host<T, Device> on_host() const { return weights().on_host(); }
-
-  static std::span<number> named(weights_on_host<T, Device> all, const char* what, std::string_view name) {
-    std::span<number> found;
-    bool there = false;
-    std::string names;
-    const auto look = [&](const named_parameter<number>& q) {
-      if (q.name == name) found = q.numbers, there = true;
-      names += (names.empty() ? "" : ", ") + q.name;
-    };
-    if (std::string_view(what) == "buffer") all.for_each_buffer(look);
-    else all.for_each_parameter(look);
-    if (!there)
-      throw input_error(std::string(Trains ? "trainer" : "model") + ": expected the name of a " + what + ", found \"" +
-                        std::string(name) + "\"; there " + (names.empty() ? "are none" : "are " + names));
-    return found;
-  }
-
-  static constexpr const char* its_inputs = Trains ? "trainer::evaluate, inputs" : "model::evaluate, inputs";
-};
-
-} // namespace cairn::detail
-
-// cairn/train/model.hpp
-
-namespace cairn::types {
-
-// Options of a model, by name: model<Net, batch<64>> net{{.seed = 7, .threads = 2}}. A model does not know about ranks: if
-// each of several ranks has a model, it is better to set the number of threads.
-struct model_options {
-  std::uint64_t seed = 0;    // of the initial parameters
-  std::size_t threads = 0;   // of an evaluation that runs alone, on a device that has a choice [one for each core]
-  int ordinal = 0;           // which device, where the machine has several
-  bool packs_weights = true; // for quick answers to few samples, in as many bytes again as the parameters have
-};
-
-} // namespace cairn::types
-
-namespace cairn::detail {
-
-// The network alone: without ddp, policy and the ways to train it, but with all outputs if it is a with_all_outputs.
-template <class Net, class Model = typename distribution<Net>::model, class Body = typename whole<Model>::body>
-using bare_network = std::conditional_t<whole<Model>::used_outputs == all_tensors, with_all_outputs<Body>, Body>;
-
-template <class Net, class Batch, class T>
-using blueprint_of_model = blueprint_of<bare_network<Net>, Batch::size, T>;
-
-} // namespace cairn::detail
-
-namespace cairn {
-
-// A network for evaluation: its parameters and buffers, and memory for an evaluation of at most Batch samples. It has no loss,
-// optimizer or gradients. Net is a network, with or without a checkpoint<> or fused_update<> around it, which change nothing.
-//
-//   model<Net, batch<64>> net;
-//   net.copy_parameters(train);
-//   const auto outputs = net.evaluate(images);
-//
-// Any number of threads may evaluate one model at the same time, and use all other const members. The results are the same as
-// with one thread, bit for bit. Each concurrent evaluation writes to memory of its own, made when it is first needed and kept:
-// a model has as many arenas as there were calls at once. An evaluation that begins alone has all of the model's threads, and
-// one that begins while others run has one thread. session.hpp has the same for a thread that keeps its memory to itself.
-//
-// Everything that is not const, such as copy_parameters(), load_weights() and writes to parameters(), needs the model for
-// itself: hold a std::shared_mutex where others evaluate meanwhile.
-//
-// With float or double on a cpu, a model keeps the weights of its products packed as well, in the order in which the kernels of
-// the machine read them. They are packed by the first evaluation of few samples after the weights have changed. A program that
-// has asked for a span that it can write to may write at any time: from then on the weights are read as they are, more slowly.
-//
-// On a device other than a cpu, concurrent calls take turns: its queue is for one thread, and the device does not say whether
-// a second queue could access the same memory.
-template <class Net, class Batch, class T = float, class Device = cpu>
-class model : public detail::weights_interface<model<Net, Batch, T, Device>, detail::blueprint_of_model<Net, Batch, T>, T, Device,
-                                               false> {
-  using weights_type = detail::shared_weights<detail::blueprint_of_model<Net, Batch, T>, detail::bare_network<Net>, T, Device>;
-
-public:
-  explicit model(const types::model_options& given = {})
-      : model(detail::held_device<Device>(
-                  types::device_options{.threads = detail::threads_for(given.threads, 1), .ordinal = given.ordinal}),
-              given) {}
-  // Uses a device that another model or a trainer uses too. All of them must be used by the same thread, because only the
-  // calls of one model take turns. The device must outlive the model; `threads` and `ordinal` are those of the device.
-  explicit model(Device& shared, const types::model_options& given = {}) : model(detail::held_device<Device>(shared), given) {}
-
-  // The parts of the model, for code that reads or writes weights as a whole, such as files and sessions. They may change from
-  // version to version.
-  weights_type& inside() { return weights_; }
-  const weights_type& inside() const { return weights_; }
-
-private:
-  model(detail::held_device<Device> device, const types::model_options& given)
-      : weights_(std::move(device), seed{given.seed}, given.ordinal, given.packs_weights) {}
-
-  weights_type weights_;
-};
-
-} // namespace cairn
 
 // cairn/train/optimizers/adam.hpp
 
@@ -45417,6 +45633,169 @@ private:
     return true;
   }
 };
+
+} // namespace cairn
+
+// cairn/train/write_header.hpp
+
+namespace cairn::types {
+
+// Options of write_header, by name: write_header(net, "digits.hpp", {.name = "digits"}).
+struct header_options {
+  std::string name = "network"; // of the namespace in the header
+  std::string type{};           // of the network, as C++ writes it [as the compiler does]
+  std::string include{};        // a header that declares what `type` names, such as "mine/net.hpp"
+  std::string comment{};        // the first line, behind //, such as a licence of the weights
+};
+
+} // namespace cairn::types
+
+namespace cairn::detail {
+
+// The network of a model or a trainer, without what only concerns training.
+template <class Plan, class Net, class T, class Device, bool Trains>
+bare_network<Net> network_in(const weights_of<Plan, Net, T, Device, Trains>&);
+
+inline bool is_identifier(std::string_view name) {
+  bool is_right = !name.empty() && std::isdigit(static_cast<unsigned char>(name[0])) == 0;
+  for (const char c : name) is_right = is_right && (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_');
+  return is_right;
+}
+
+// The type of a network as C++ writes it. Throws input_error for a type that only its own source can name.
+template <class Net>
+std::string written_type(const types::header_options& given) {
+  if (!given.type.empty()) return given.type;
+  std::string_view text = spelled<Net>();
+  text.remove_prefix(spelled_before);
+  text.remove_suffix(spelled_after);
+  for (const std::string_view local : {"anonymous", "lambda", "unnamed", "(", "`"})
+    if (text.find(local) != text.npos)
+      throw input_error("write_header: expected a network of types that another source can name, found " + std::string(text) +
+                        "; declare it in a header, and write {.type = \"mine::Net\", .include = \"mine/net.hpp\"}");
+  return std::string(text);
+}
+
+// Appends a number exactly, in hexadecimal, which compilers read quickest.
+template <class T>
+void append_constant(std::string& out, T x) {
+  if (x == 0) {
+    out += std::signbit(x) ? "-0" : "0";
+    out += std::is_same_v<T, float> ? ".0F" : ".0";
+    return;
+  }
+  std::array<char, 40> digits{};
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), std::abs(x), std::chars_format::hex).ptr;
+  if (x < 0) out += '-';
+  out.append("0x").append(digits.data(), end);
+  if (std::is_same_v<T, float>) out += 'F';
+}
+
+// Appends the definition of an array with these numbers.
+template <class T>
+void append_constants(std::string& out, const char* name, std::span<const T> numbers) {
+  out.append("alignas(64) inline constexpr std::array<").append(std::is_same_v<T, float> ? "float" : "double").append(", ");
+  out.append(std::to_string(numbers.size())).append("> ").append(name).append("{");
+  constexpr std::size_t widest = 100;
+  std::size_t begin = 0; // of the line
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const bool breaks = i == 0 || out.size() - begin > widest;
+    out += i == 0 ? "" : ",";
+    out += breaks ? "\n    " : " ";
+    if (breaks) begin = out.size();
+    append_constant(out, numbers[i]);
+  }
+  out += "};\n";
+}
+
+// Breaks a long line after commas.
+inline std::string in_lines(std::string_view text, std::string_view indent) {
+  constexpr std::size_t widest = 100;
+  std::string out;
+  for (std::size_t width = 0; !text.empty();) {
+    const std::size_t comma = text.find(", ");
+    const std::string_view part = text.substr(0, comma == text.npos ? comma : comma + 1);
+    if (width > 0 && width + part.size() > widest) out.append("\n").append(indent), width = 0;
+    else if (!out.empty()) out += ' ';
+    out += part;
+    width += part.size() + 1;
+    text.remove_prefix(part.size() == text.size() ? part.size() : part.size() + 1);
+  }
+  return out;
+}
+
+inline std::string hex_word(std::uint64_t word) {
+  std::array<char, 16> digits{};
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), word, 16).ptr;
+  return "0x" + std::string(digits.data(), end) + "U";
+}
+
+} // namespace cairn::detail
+
+namespace cairn {
+
+// Writes a network as a header with its type and its weights as constants, in a namespace `name`:
+//
+//   write_header(net, "digits.hpp", {.name = "digits"});
+//
+//   #include "digits.hpp"                           // in another program
+//   static fixed_session own{digits::trained<1>};   // trained<N> is a constant_model for batches of up to N samples
+//   const auto scores = own.evaluate(image);
+//
+// `owner` is a model or a trainer of float or double. The type is written as the compiler spells it, unless `type` and `include`
+// say where it is declared, which a layer of your own needs. A number takes about 16 characters and some 100 ns of a compiler,
+// so a header suits networks of up to a few million weights; larger ones are better read by load_weights(). The header checks
+// that the Cairn with which it is compiled has its order of weights. An existing file is replaced as a whole; throws file_error
+// if that fails, and input_error for a weight that is not finite. With ddp one rank writes.
+template <class Owner>
+void write_header(const Owner& owner, const std::string& path, const types::header_options& given = {}) {
+  using number = typename Owner::number;
+  static_assert(std::is_same_v<number, typename Owner::plan::element> &&
+                    (std::is_same_v<number, float> || std::is_same_v<number, double>),
+                "write_header: expected a model or a trainer of float or double");
+  using network = decltype(detail::network_in(detail::weights_in(owner)));
+  using written = constant_model<network, batch<1>, number>;
+  if (!detail::is_identifier(given.name))
+    throw input_error("write_header: expected a name of C++ for the namespace, found '" + given.name + "'");
+
+  // In the order of a model's weights: a trainer may have another one.
+  model<network, batch<1>, number> net{{.threads = 1, .packs_weights = false}};
+  std::vector<std::vector<number>> numbers;
+  const auto take = [&](const types::named_parameter<const number>& q) {
+    for (const number x : q.numbers)
+      if (!std::isfinite(x))
+        throw input_error("write_header: expected finite weights, found " + std::to_string(x) + " in " + q.name);
+    numbers.emplace_back(q.numbers.begin(), q.numbers.end());
+  };
+  owner.for_each(take);
+  owner.for_each_buffer(take);
+  std::size_t next = 0;
+  const auto put = [&](const types::named_parameter<number>& q) {
+    std::copy_n(numbers[next].begin(), q.numbers.size(), q.numbers.begin());
+    ++next;
+  };
+  net.for_each(put);
+  net.for_each_buffer(put);
+  const auto& kept = std::as_const(net);
+  const std::string type = std::is_same_v<number, float> ? "" : ", double";
+  std::string out = given.comment.empty() ? "" : "// " + given.comment + "\n";
+  out += "// Written by cairn::write_header(): a trained network and its weights.\n// clang-format off\n#pragma once\n\n"
+         "#include <array>\n#include <cstddef>\n\n#include <cairn/cairn.hpp>\n";
+  if (!given.include.empty()) out += "\n#include \"" + given.include + "\"\n";
+  out += "\nnamespace " + given.name + " {\n\nusing network = " + detail::in_lines(detail::written_type<network>(given), "    ") +
+         ";\n\n";
+  detail::append_constants<number>(out, "parameters", kept.parameters());
+  detail::append_constants<number>(out, "buffers", kept.buffers());
+  out += "\nstatic_assert(cairn::constant_model<network, cairn::batch<1>" + type +
+         ">::layout == " + detail::hex_word(written::layout) +
+         ",\n              \"this version of Cairn has another order of weights, or `network` is another type: call "
+         "write_header() again\");\n\n"
+         "// For batches of up to Rows samples: cairn::fixed_session own{" +
+         given.name +
+         "::trained<1>};\ntemplate <std::size_t Rows = 1>\ninline constexpr cairn::constant_model<network, cairn::batch<Rows>" +
+         type + "> trained{parameters, buffers};\n\n} // namespace " + given.name + "\n";
+  files::write_file_atomically(path, out);
+}
 
 } // namespace cairn
 

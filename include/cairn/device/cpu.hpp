@@ -103,9 +103,13 @@ public:
   static constexpr std::size_t scratch_bytes = 4_MiB;
 
   explicit queue(std::size_t threads)
-      : threads_(threads == 0 ? 1 : threads), scratch_(threads_ * scratch_bytes, memory::unset{}),
+      : threads_(threads == 0 ? 1 : threads), own_(threads_ * scratch_bytes, memory::unset{}), scratch_(own_.data()),
         workers_(threads_ > 1 ? std::make_unique<detail::workers>(threads_ - 1) : nullptr) {
     static_cast<void>(detail::widest_instruction_set()); // reports a wrong CAIRN_ISA here, not in a thread of an op
+  }
+  // Of one thread, with scratch memory that the caller has, 64-byte aligned. Nothing is allocated.
+  explicit queue(std::span<std::byte, scratch_bytes> scratch) : threads_(1), scratch_(scratch.data()) {
+    static_cast<void>(detail::widest_instruction_set());
   }
 
   std::size_t threads() const { return threads_; }
@@ -152,10 +156,11 @@ public:
   void finish() const {}
 
 private:
-  std::span<std::byte> scratch(std::size_t thread) const { return {scratch_.data() + thread * scratch_bytes, scratch_bytes}; }
+  std::span<std::byte> scratch(std::size_t thread) const { return {scratch_ + thread * scratch_bytes, scratch_bytes}; }
 
   std::size_t threads_;
-  memory scratch_; // not zeroed: pages that no op touches are never allocated
+  memory own_; // not zeroed: pages that no op touches are never allocated
+  std::byte* scratch_;
   std::unique_ptr<detail::workers> workers_;
 };
 

@@ -31,36 +31,42 @@ void for_each_packed_weight(const program<T, Queue>& p, std::size_t begin, const
   }
 }
 
-// Memory for the weights of products in the order in which the kernels of this machine read them, each at the place that it has
-// among the parameters. For float and double on a cpu.
+// Whether the kernels of this machine read packed weights, and the network has some.
+template <class T, class Queue>
+bool reads_packed(const program<T, Queue>& code) {
+  bool are_read = false;
+  if (reads_packed_weights(widest_instruction_set()))
+    for_each_packed_weight(code, 0, [&are_read](std::size_t, const auto&) { are_read = true; });
+  return are_read;
+}
+// Packs the weights of products for the kernels of this machine, each to the place that it has among the parameters.
+template <class T, class Queue>
+void pack_weights(const program<T, Queue>& code, T* to, const T* parameters) {
+  for_each_packed_weight(code, 0, [&](std::size_t begin, matrix<const T> weight) {
+    weight.data = parameters + begin;
+    pack_weight(widest_instruction_set(), to + begin, weight);
+  });
+}
+
+// Memory for the weights of products in the order in which the kernels of this machine read them. For float and double on a cpu.
 template <class Plan, class T, class Device>
 class packed_weights {
 public:
   static constexpr bool exist = std::same_as<Device, cpu> && std::floating_point<T>;
 
-  // Allocates the memory if the kernels of this machine read packed weights, and the network has some.
+  // Allocates the memory if packed weights are read.
   packed_weights(Device& device, const program<T, typename Device::queue>& code) : code_(code) {
-    if constexpr (exist) {
-      bool are_read = false;
-      if (reads_packed_weights(widest_instruction_set()))
-        for_each_packed_weight(code, 0, [&are_read](std::size_t, const auto&) { are_read = true; });
-      if (are_read) memory_ = device.allocate(Plan::parameter_block * sizeof(T));
-    }
+    if constexpr (exist)
+      if (reads_packed(code)) memory_ = device.allocate(Plan::parameter_block * sizeof(T));
   }
 
   std::size_t bytes() const { return memory_.size(); }
   void make(const T* parameters) {
-    if constexpr (exist)
-      for_each_packed_weight(code_, 0, [&](std::size_t begin, matrix<const T> weight) {
-        weight.data = parameters + begin;
-        pack_weight(widest_instruction_set(), at(begin), weight);
-      });
+    if constexpr (exist) pack_weights(code_, reinterpret_cast<T*>(memory_.data()), parameters);
   }
-  const T* data() const { return at(0); }
+  const T* data() const { return reinterpret_cast<const T*>(memory_.data()); }
 
 private:
-  T* at(std::size_t begin) const { return reinterpret_cast<T*>(memory_.data()) + begin; }
-
   const program<T, typename Device::queue>& code_;
   typename Device::memory memory_{};
 };

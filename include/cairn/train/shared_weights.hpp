@@ -162,6 +162,14 @@ public:
     return made;
   }
 
+  // Lends the weights to a frame that stays, of float or double on a device that callers do not take turns on. Packed weights are
+  // those of now.
+  void lend(frame<T>& f) const {
+    typename prepared_weights<Plan, T, Device>::own_copy none{};
+    prepared_.lend(this->device(), none, f, this->parameters().data(), this->buffers().data());
+    f.buffers = this->every_buffer().data(); // which an evaluation only reads
+  }
+
   // Makes what evaluations read besides the weights, unless it is there.
   void prepare() const {
     [[maybe_unused]] const auto turn = this->turn();

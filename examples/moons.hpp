@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+// Written by cairn::write_header(): a trained network and its weights.
+// clang-format off
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+#include <cairn/cairn.hpp>
+
+namespace moons {
+
+using network = cairn::Sequential<cairn::Linear<2, 16, true>, cairn::Tanh, cairn::Linear<16, 16, true>, cairn::Tanh,
+    cairn::Linear<16, 2, true> >;
+
+alignas(64) inline constexpr std::array<float, 368> parameters{
+    0x1.2b116ap+0F, -0x1.41f022p-1F, -0x1.fb2f7ep-1F, -0x1.b7ffc6p-1F, 0x1.843704p-1F, -0x1.ab89b8p-1F, 0x1.f533f8p-2F,
+    0x1.f7dfcep-2F, 0x1.0dbc04p+0F, 0x1.b8e65p-2F, -0x1.85cf1ap-1F, -0x1.6d991cp-1F, 0x1.93d2b6p-1F, -0x1.5e1feap-1F,
+    -0x1.cdaf3cp-2F, 0x1.5bd2fep-1F, -0x1.6862ap+0F, 0x1.a49ae8p-2F, 0x1.6c8378p-1F, 0x1.b15fa4p-1F, -0x1.8e14eap-1F,
+    0x1.99e694p-1F, -0x1.3d178ep-1F, -0x1.68f516p-1F, -0x1.656698p+0F, -0x1.deb408p-2F, 0x1.df8a7ep-2F, 0x1.b62e7p-1F,
+    -0x1.9c1d9p-1F, 0x1.96fc78p-1F, 0x1.77c856p-1F, -0x1.44bcbep-1F, 0x1.400c3ap-4F, -0x1.21e152p-3F, 0.0F,
+    0.0F, 0.0F, 0.0F, 0.0F, 0.0F, 0.0F, 0.0F, 0.0F, 0.0F, 0.0F, 0.0F, 0.0F, 0.0F, -0x1.b0be46p-2F, 0x1.90c21ep+0F,
+    0x1.7851bap-1F, -0x1.17f4e2p-5F, -0x1.9a7198p-4F, 0x1.7a56fp-4F, -0x1.0e0514p-1F, -0x1.74bc86p-2F, -0x1.7943e6p-2F,
+    -0x1.4e80cep-1F, 0x1.13e33ep-3F, -0x1.fd26dcp-5F, 0x1.d40574p-2F, -0x1.3cbb04p-2F, -0x1.69137p-1F, 0x1.c69a1cp-4F,
+    0x1.c83c82p-4F, -0x1.f32dc8p-1F, -0x1.53e75cp-2F, 0x1.1f178ap-6F, 0x1.e692a4p-4F, -0x1.0b5e62p-2F, 0x1.a0b59ep-2F,
+    -0x1.2237dcp-4F, 0x1.7f1f56p-5F, 0x1.d0aa88p-3F, -0x1.8e9dbp-2F, 0x1.887064p-2F, -0x1.4796ecp-1F, 0x1.09d52p-2F,
+    0x1.6fd308p-1F, -0x1.e423e2p-4F, 0x1.9bc696p-4F, -0x1.ea6c86p-1F, -0x1.11e30ep-1F, 0x1.5f08e6p-2F, 0x1.522358p-5F,
+    -0x1.0f1002p-3F, 0x1.62573cp-4F, -0x1.e4f1fcp-7F, 0x1.fbb182p-3F, 0x1.08f72p-1F, -0x1.ac9416p-2F, -0x1.da346p-6F,
+    -0x1.139666p-1F, 0x1.00b83cp-2F, 0x1.0bff8ap-1F, -0x1.9a0b02p-3F, 0x1.03c14p-2F, -0x1.094edp+0F, -0x1.52828p-1F,
+    0x1.37a95p-2F, 0x1.0ead5ep-2F, -0x1.4e45a2p-4F, 0x1.e8f3bap-2F, 0x1.104714p-3F, 0x1.60487p-4F, 0x1.068b86p-2F,
+    -0x1.419eap-3F, 0x1.067dcap-2F, -0x1.00e71cp-1F, 0x1.e05868p-5F, 0x1.7f67ecp-2F, 0x1.798804p-5F, -0x1.faaff8p-3F,
+    0x1.9f4e2ap-1F, 0x1.04db86p-2F, 0x1.3f5732p-4F, -0x1.1f93eep-2F, 0x1.b9d934p-3F, -0x1.47688ap-2F, -0x1.d6420ep-4F,
+    -0x1.b7be8cp-3F, -0x1.a46dap-2F, 0x1.27dae2p-2F, -0x1.2a7ceap-2F, 0x1.eb1648p-2F, -0x1.86641cp-3F, -0x1.22065p-2F,
+    0x1.0265b4p-3F, 0x1.e9a4a2p-2F, -0x1.d9e3fp-1F, -0x1.2117b8p-1F, 0x1.0665bcp-2F, 0x1.0a824p-2F, -0x1.2a28b8p-2F,
+    0x1.adc2b2p-3F, 0x1.7cb4f6p-6F, 0x1.2636bp-3F, 0x1.c8d57ap-3F, -0x1.b9a2f4p-2F, 0x1.29e01ap-4F, -0x1.041a54p-1F,
+    -0x1.a59c7p-5F, 0x1.e7f668p-3F, -0x1.3845bep-3F, -0x1.d9f874p-3F, 0x1.9e0408p-1F, 0x1.4e29e2p-4F, -0x1.2d83ccp-2F,
+    -0x1.bacf6ap-3F, 0x1.1e1442p-2F, -0x1.c2ff8p-2F, -0x1.5340fap-3F, -0x1.a16938p-3F, -0x1.5e21d2p-1F, 0x1.21d384p-1F,
+    -0x1.0e7092p-2F, 0x1.3bc126p-3F, 0x1.d8b2d8p-6F, -0x1.ff483cp-3F, -0x1.21a2fp-3F, -0x1.ecffcep-2F, 0x1.eb7e7p-4F,
+    0x1.4831e8p+0F, 0x1.bc203cp-4F, -0x1.1514eep-3F, 0x1.e8266ap-3F, 0x1.b3a2e8p-3F, -0x1.6676fap-1F, -0x1.babf86p-5F,
+    0x1.ef151cp-3F, 0x1.d69d46p-2F, -0x1.e415ecp-3F, 0x1.207dbap-4F, -0x1.4be6c2p-1F, -0x1.69619ep+0F, 0x1.168e88p-2F,
+    0x1.73c298p-2F, 0x1.6849acp+0F, -0x1.7ee42ap-2F, -0x1.611456p-3F, -0x1.812688p-1F, 0x1.4e61a2p-2F, 0x1.5fec48p-5F,
+    0x1.57979cp-1F, -0x1.213068p+0F, 0x1.d2a9fp-4F, 0x1.8f1c4cp-2F, -0x1.002c08p-1F, 0x1.37d57p+0F, 0x1.6d3ed4p-5F,
+    0x1.73dfaap-4F, -0x1.102e08p+1F, -0x1.3787c8p-2F, 0x1.7def6cp-3F, 0x1.523256p-1F, -0x1.2e383ep-3F, 0x1.b4bb82p-6F,
+    0x1.b79b5cp-2F, 0x1.efe2eep-4F, -0x1.9ca222p-2F, -0x1.303cdp-2F, -0x1.051ddep-3F, 0x1.4dc278p-4F, -0x1.aba8c6p-3F,
+    0x1.463d5ap-2F, -0x1.6ebc86p-2F, -0x1.b89bp-1F, -0x1.0dbd44p-5F, 0x1.7c1808p-2F, -0x1.288984p+0F, -0x1.a1e88p-2F,
+    0x1.21dd2p-2F, 0x1.a076bap-2F, 0x1.0eff72p-5F, 0x1.4304e4p-2F, 0x1.1c71f8p-1F, 0x1.628698p-4F, 0x1.28184p-1F,
+    -0x1.3b8084p-1F, -0x1.9e4b0ep-3F, -0x1.7c21aap-1F, 0x1.cc4696p-4F, 0x1.0d087ap-1F, 0x1.00eafap-4F, 0x1.4bae0ep-3F,
+    -0x1.b35642p-1F, -0x1.0d757p-1F, 0x1.ee1524p-5F, 0x1.3c429cp-2F, -0x1.362a02p-4F, 0x1.44e588p-2F, -0x1.97df84p-4F,
+    -0x1.8d2beap-4F, 0x1.8de4p-3F, -0x1.afc34p-2F, 0x1.be5c5ap-3F, -0x1.00cc54p-1F, 0x1.622afep-3F, 0x1.5dae3cp-1F,
+    -0x1.7bf172p-3F, -0x1.8381f8p-2F, 0x1.dcd9f6p-1F, 0x1.0f942ap-1F, -0x1.726a22p-10F, -0x1.cd750ep-2F, 0x1.785532p-4F,
+    -0x1.fad218p-4F, -0x1.04cfdp-2F, -0x1.48658ap-4F, -0x1.2656fcp-1F, 0x1.e60672p-4F, -0x1.79f5f6p-4F, 0x1.344ed4p-1F,
+    -0x1.16a02ep-3F, -0x1.fe9c32p-2F, 0x1.c527d6p-5F, 0x1.839f5p-2F, -0x1.8b8e02p-1F, -0x1.4eb46ep-2F, 0x1.18d0aep-3F,
+    0x1.b12f56p-2F, 0x1.24676cp-3F, 0x1.c3a09ap-2F, 0x1.148808p-2F, 0x1.42af72p-3F, 0x1.00474ap-2F, -0x1.02ba3p-2F,
+    -0x1.32bc94p-4F, -0x1.cd060cp-2F, 0x1.9cd008p-7F, 0x1.f8414p-3F, 0x1.96c0cep-3F, 0x1.35e9e8p-1F, 0x1.1bdaf4p-4F,
+    0x1.b9ae9cp-5F, 0x1.6d7f04p-1F, 0x1.692198p-1F, 0x1.0c7756p-3F, 0x1.e6350cp-1F, -0x1.9421aap-3F, 0x1.6bfc1ep-1F,
+    0x1.0c6a3cp+0F, -0x1.c64f6ep-1F, 0x1.281332p-1F, 0x1.790f4p-2F, 0x1.2ffaacp-3F, 0x1.368d3ep-5F, 0x1.fac37cp-4F,
+    -0x1.6337cap-4F, 0x1.e9c5b8p-2F, 0x1.47a694p-1F, -0x1.9a594p-5F, -0x1.1e2bep-2F, 0x1.52e3bp-3F, -0x1.dfe312p-4F,
+    -0x1.71de44p-2F, 0x1.d06454p-4F, 0x1.587aa2p-3F, 0x1.7b5dep-2F, -0x1.9c3f6p-3F, 0x1.1ca522p-3F, -0x1.9806acp-2F,
+    -0x1.c0a146p-1F, -0x1.86d2a8p-8F, -0x1.bc52bcp-5F, 0x1.0b3a3p-2F, 0x1.232148p-4F, -0x1.e81b98p-4F, 0x1.30bfd8p-3F,
+    -0x1.bbf104p-7F, 0x1.931e9ep-4F, 0x1.f81a56p-3F, -0x1.056db6p-6F, 0x1.37a48cp-3F, -0x1.02e154p-3F, 0x1.4955dp-4F,
+    -0x1.ad89ccp-4F, -0x1.e97fb2p-3F, 0x1.b9ecc4p-3F, 0x1.f9fa14p-8F, 0x1.9cc15ep-2F, -0x1.1e297ap-2F, 0x1.34e61p+1F,
+    0x1.109cdp-1F, -0x1.64e6f8p-1F, 0x1.d7bcc2p-4F, 0x1.2995bap-1F, -0x1.4e355cp-1F, 0x1.32657cp-2F, -0x1.537fa8p-1F,
+    -0x1.38b2bap-3F, 0x1.01e086p+0F, 0x1.8887aap+0F, -0x1.b40736p-2F, 0x1.05b832p-1F, 0x1.c28aaep-2F, 0x1.279676p-3F,
+    -0x1.71e808p-1F, 0x1.230c64p+1F, -0x1.239886p-1F, -0x1.8ccf42p-2F, 0x1.1d88acp-1F, 0x1.22ab74p-2F, -0x1.f85beap-2F,
+    0x1.d108e6p+0F, 0x1.5217d6p-2F, 0x1.0e366cp-1F, -0x1.a4fa38p-2F, 0x1.b0a8dap-1F, -0x1.2a1e3p-1F, -0x1.24f954p-2F,
+    -0x1.1129eep+0F, 0x1.24985cp-4F, -0x1.29c17ep+0F, 0x1.bfa1f4p-1F, 0x1.29359cp-1F, 0x1.5ac834p-2F, 0x1.101d74p-1F,
+    0x1.c9ad58p-1F, -0x1.479abap-1F, 0x1.8e4772p-2F, 0x1.1d094ap+0F, -0x1.9439f4p-3F, 0x1.794af4p-2F, -0x1.46cebcp-1F,
+    -0x1.34e3f6p-1F, -0x1.0c163ep+0F, 0x1.da6eeap-3F};
+alignas(64) inline constexpr std::array<float, 0> buffers{};
+
+static_assert(cairn::constant_model<network, cairn::batch<1>>::layout == 0x5f1f405b97200d45U,
+              "this version of Cairn has another order of weights, or `network` is another type: call write_header() again");
+
+// For batches of up to Rows samples: cairn::fixed_session own{moons::trained<1>};
+template <std::size_t Rows = 1>
+inline constexpr cairn::constant_model<network, cairn::batch<Rows>> trained{parameters, buffers};
+
+} // namespace moons
