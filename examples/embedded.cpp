@@ -57,8 +57,7 @@ void measure() {
     return nanoseconds[static_cast<std::size_t>(share * static_cast<double>(nanoseconds.size() - 1))];
   };
   std::printf("\n%.1f %% of 1000 unseen points are right; an answer takes %.0f ns, the median, and %.0f ns at 99.9 %%, of which "
-              "the clock "
-              "takes about 40\n",
+              "the clock takes about 40\n",
               static_cast<double>(right) / 1000, at(0.5), at(0.999));
 }
 
