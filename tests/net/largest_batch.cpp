@@ -107,13 +107,10 @@ TEST_CASE("largest batch: the search needs few plans, whatever the bytes") {
 
 namespace {
 
-// A shorter network, as each of its budgets is solved by the compiler.
-using Chain = Sequential<Linear<32, 96>, ReLU, Dropout<percent<20>>, Repeat<2, Residual<Linear<96, 96>, ReLU>>, Linear<96, 10>>;
-
 // FLOPs of the cheapest schedule that fits, divided by those of storing everything; 0 if none fits. From the solver of programs.
 template <std::size_t Batch>
 double cheapest_ratio(std::size_t bytes) {
-  const memory_curve<Chain, Batch> curve({}, {.exact = true});
+  const memory_curve<Net, Batch> curve({}, {.exact = true});
   if (curve[0].bytes > bytes) return 0;
   const auto cost = curve.cost_of(curve.within(bytes).plan.training.ops());
   return static_cast<double>(cost) / static_cast<double>(curve[curve.size() - 1].cost);
@@ -121,10 +118,10 @@ double cheapest_ratio(std::size_t bytes) {
 
 template <std::size_t Bytes, std::size_t Excess>
 void check_excess() {
-  constexpr std::size_t largest = plan::largest_batch<Chain, Bytes, percent<Excess>>;
-  using model = checkpoint<budget<Bytes>, Chain>;
+  constexpr std::size_t largest = plan::largest_batch<Net, Bytes, percent<Excess>>;
+  using model = checkpoint<budget<Bytes>, Net>;
   using planned = blueprint_of<model, largest>;
-  using all = blueprint_of<Chain, largest>;
+  using all = blueprint_of<Net, largest>;
   CHECK(planned::trained::memory.arena <= Bytes);
   constexpr double allowed = 1 + Excess / 100.0;
   CHECK(static_cast<double>(flops(planned::whole, planned::training.ops())) <=
@@ -141,11 +138,11 @@ TEST_CASE("largest batch: with an excess of cost, one sample more costs more or 
   check_excess<1_MiB, 20>();
   check_excess<256_KiB, 5>();
   check_excess<1_MiB, 300>();
-  CHECK(plan::largest_batch<Chain, 1_MiB, percent<0>> >= plan::largest_batch<Chain, 1_MiB>);
-  CHECK(plan::largest_batch<Chain, 1_MiB, percent<20>> > plan::largest_batch<Chain, 1_MiB, percent<0>>);
-  CHECK(plan::largest_batch<Chain, 1_MiB, percent<300>> > plan::largest_batch<Chain, 1_MiB, percent<20>>);
+  CHECK(plan::largest_batch<Net, 1_MiB, percent<0>> >= plan::largest_batch<Net, 1_MiB>);
+  CHECK(plan::largest_batch<Net, 1_MiB, percent<20>> > plan::largest_batch<Net, 1_MiB, percent<0>>);
+  CHECK(plan::largest_batch<Net, 1_MiB, percent<300>> > plan::largest_batch<Net, 1_MiB, percent<20>>);
   // A policy around the network does not matter then.
-  CHECK(plan::largest_batch<checkpoint<sqrt_n, Chain>, 1_MiB, percent<20>> == plan::largest_batch<Chain, 1_MiB, percent<20>>);
+  CHECK(plan::largest_batch<checkpoint<sqrt_n, Net>, 1_MiB, percent<20>> == plan::largest_batch<Net, 1_MiB, percent<20>>);
 }
 TEST_CASE("largest batch: blocks leave the way in which they were typed, as under the budget that the trainer takes") {
   using Norm = Residual<LayerNorm<32>, Linear<32, 128>, GELU, Linear<128, 32>>;
@@ -165,11 +162,11 @@ TEST_CASE("largest batch: blocks leave the way in which they were typed, as unde
   CHECK(ratio(std::integral_constant<std::size_t, largest + 1>{}) > 1.1);
 }
 TEST_CASE("largest batch: of a budget that the model has, at any cost") {
-  using model = checkpoint<budget<1_MiB>, Chain>;
+  using model = checkpoint<budget<1_MiB>, Net>;
   constexpr std::size_t largest = plan::largest_batch<model, 1_MiB>;
   static_assert(peak_activation_bytes<model, largest> <= 1_MiB);
-  CHECK(memory_curve<Chain, largest + 1>()[0].bytes > 1_MiB);
-  CHECK(largest >= plan::largest_batch<Chain, 1_MiB, percent<300>>);
+  CHECK(memory_curve<Net, largest + 1>()[0].bytes > 1_MiB);
+  CHECK(largest >= plan::largest_batch<Net, 1_MiB, percent<300>>);
 }
 
 TEST_CASE("micro-batches: the fewest equal ones that fit") {
