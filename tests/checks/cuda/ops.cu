@@ -175,7 +175,10 @@ void use_sixteen_bits(cuda::queue& q, T* y, const T* x, float* sums, double* los
   soft_cross_entropy(q, loss, y, from, wide, wide, 0.1);
   bce_with_logits(q, loss, y, 2, x, wide, wide, 1);
 }
+// For the two architectures between which their code differs: tiles of 16 bits are of tensor cores from sm_80 on.
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ == 750 || __CUDA_ARCH__ == 900
 template void use_sixteen_bits(cuda::queue&, bfloat16*, const bfloat16*, float*, double*, const std::int32_t*);
 template void use_sixteen_bits(cuda::queue&, float16*, const float16*, float*, double*, const std::int32_t*);
+#endif
 template void use(cuda::queue&, float*, const float*, double*, const std::int32_t*);
 template void use(cuda::queue&, double*, const double*, double*, const std::int32_t*);

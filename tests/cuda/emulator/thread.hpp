@@ -75,10 +75,10 @@ public:
 
   // The value of an operand, of which the type says how many bits count.
   template <class T>
-  T read(const instruction& i, const operand& o) {
-    if (o.is == operand::kind::place) {
+  [[gnu::always_inline]] inline T read(const instruction& i, const operand& o) {
+    if (o.is == operand::kind::place) [[likely]] {
       if (!own.has(o.place)) [[unlikely]]
-        report(where(*code, i), "reads a register that was never written");
+        report_unwritten(i);
       const T v = of_bits<T>(own[o.place]);
       if constexpr (std::is_same_v<T, bool>) return v != o.negated;
       else return v;
@@ -95,6 +95,11 @@ public:
     else own.set(to.place, from.is == operand::kind::special ? special_register(from) : from.number);
   }
   std::uint64_t special_register(const operand& o) const;
+
+private:
+  [[gnu::cold, gnu::noinline]] void report_unwritten(const instruction& i) const {
+    report(where(*code, i), "reads a register that was never written");
+  }
 };
 
 } // namespace emulator
