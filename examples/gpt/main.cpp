@@ -6,7 +6,7 @@
 // uses: ranks_of_program
 // test: --steps 4 --batch 4
 // test: --steps 2 --batch 2 --policy all --ranks 2
-// test: --steps 2 --batch 2 --budget 8MiB --write 20
+// test: --steps 2 --batch 2 --budget 8MiB --write 100 --prompt the --top-k 5
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -21,6 +21,7 @@
 #include <cairn/cairn.hpp>
 #include <cairn/data/text/text.hpp>
 #include <cairn/report/charts.hpp>
+#include <cairn/train/text/generate.hpp>
 
 #include "../arena_use.hpp"
 #include "../command_line.hpp"
@@ -56,6 +57,8 @@ struct job {
   std::size_t written = 500; // characters of the sample
   double learning_rate = 1e-3;
   double temperature = 0.8;
+  std::size_t top_k = 0;
+  std::string prompt;
   std::uint64_t seed = 1;
   std::string curve = "gpt_curve.svg";
 };
@@ -68,6 +71,7 @@ struct result {
   double seconds = 0;                    // of all steps
   double held_out = 0;                   // loss
   std::uint64_t weights = 0;
+  double tokens_a_second = 0; // of the sample
   std::string sample;
 };
 
@@ -80,31 +84,22 @@ using model = ddp<checkpoint<Policy, Net>, any_rank, bucket_bytes<1_MiB>>;
 using solved_curve = memory_curve<Net, capacity>;
 using solved_step = solved_curve::step;
 
-// Draws one character after another from the softmax of the scores over `temperature`. The network sees the last characters; those
-// after them, which are not there yet, do not change the scores that it gives at the last one.
+// Writes on after the prompt, or after a line break.
 template <class Trainer>
-std::string written_by(Trainer& train, const text::characters& letters, const job& j) {
-  std::vector<std::int32_t> all{0}; // a line break, or the first character of the vocabulary
-  const types::random_key key{.seed = j.seed, .position = 1};
-  while (all.size() <= j.written) {
-    const std::size_t seen = std::min(all.size(), tokens);
-    std::vector<std::int32_t> window(tokens);
-    std::copy(all.end() - static_cast<std::ptrdiff_t>(seen), all.end(), window.begin());
-    const auto scores = train.evaluate(window);
-    const std::span<const float> last(scores.data() + (seen - 1) * vocabulary, letters.size());
-    const float most = std::ranges::max(last);
-    std::vector<double> weights;
-    double sum = 0;
-    for (const float score : last) {
-      weights.push_back(std::exp(static_cast<double>(score - most) / j.temperature));
-      sum += weights.back();
-    }
-    double left = sum * ops::random_uniform<double>(key, all.size());
-    std::size_t next = 0;
-    while (next + 1 < weights.size() && (left -= weights[next]) >= 0) ++next;
-    all.push_back(static_cast<std::int32_t>(next));
-  }
-  return letters.decode(std::span(all).subspan(1));
+void write(const Trainer& train, const text::characters& letters, const job& j, result& out) {
+  model<Net, batch<1>> net;
+  net.copy_parameters(train);
+  const std::vector<std::int32_t> prompt = j.prompt.empty() ? std::vector<std::int32_t>{0} : letters.encode(j.prompt);
+  const auto start = std::chrono::steady_clock::now();
+  const std::vector<std::int32_t> written = text::generate(net, prompt,
+                                                           {.tokens = j.written,
+                                                            .temperature = j.temperature,
+                                                            .top_k = j.top_k,
+                                                            .vocabulary = letters.size(),
+                                                            .seed = j.seed,
+                                                            .threads = j.threads});
+  out.tokens_a_second = static_cast<double>(written.size()) / seconds_since(start);
+  out.sample = j.prompt + letters.decode(written);
 }
 
 // If a solved step is given, the compiled schedule of Policy is not used. Only rank 0 knows the result.
@@ -155,7 +150,7 @@ result run(ranks_of_program& ranks, const job& j, const material& m, const solve
     for (const double s : seconds) out.seconds += s;
     std::ranges::sort(seconds);
     out.step_seconds = seconds[seconds.size() / 2];
-    out.sample = written_by(train, m.letters, j);
+    write(train, m.letters, j, out);
   });
   return out;
 }
@@ -186,7 +181,7 @@ int train_chosen(const job& j, const command_line& given, int count, char** word
   const std::vector<entry> chosen = chosen_by(j, given);
   if (j.steps < 1 || j.batch < 1 || j.batch > capacity)
     given.fail("--steps is at least 1, --batch is 1 to " + std::to_string(capacity));
-  if (!(j.temperature > 0)) given.fail("--temperature is above 0");
+  if (!(j.temperature >= 0)) given.fail("--temperature is 0 or more");
   // Work that may fail in one process alone is done before the processes are joined, so that none of the others waits.
   const bool first = launch::of_process(count, words).rank == 0;
   const material m(found_text(j.data, first ? stdout : nullptr), vocabulary, "examples/gpt/main.cpp");
@@ -203,12 +198,12 @@ int train_chosen(const job& j, const command_line& given, int count, char** word
         ranks.size(), j.batch);
   report::table results({"policy", "ranks", "peak planned", "peak measured", "step", "all steps", "held-out loss", "weights"});
   report::recorded_metrics metrics;
-  std::string sample;
+  result last;
   const auto train = [&](const std::string& name, auto* how, const solved_step& step) {
     if (ranks.first()) std::printf("policy %s, ", name.c_str());
     metrics = {};
-    const result r = how(ranks, j, m, step, metrics);
-    sample = r.sample;
+    last = how(ranks, j, m, step, metrics);
+    const result& r = last;
     results.row({name, std::to_string(ranks.size()), report::format_bytes(r.planned), report::format_bytes(r.measured),
                  report::format_duration(r.step_seconds), report::format_duration(r.seconds), report::format_fixed(r.held_out, 3),
                  report::format_checksum(r.weights)});
@@ -216,7 +211,8 @@ int train_chosen(const job& j, const command_line& given, int count, char** word
   for (const entry& e : chosen) train(e.name, e.run, {});
   if (curve) train("budget " + j.budget, &run<store_all>, solved);
   if (!ranks.first()) return 0;
-  std::printf("\n%s\n%s\n\n", results.text().c_str(), sample.c_str());
+  std::printf("\n%s\n%s\n\nwritten at %.0f characters a second\n", results.text().c_str(), last.sample.c_str(),
+              last.tokens_a_second);
   report::write_svg(j.curve, report::draw_metrics(metrics, "Learning, examples/gpt"));
   std::printf("losses are drawn in %s\n", j.curve.c_str());
   return 0;
@@ -238,7 +234,9 @@ int program(int count, char** words) {
       .add("seed", j.seed, "of weights, order and the sample")
       .add("data", j.data, "a text file (else $CAIRN_DATA/tinyshakespeare/input.txt, else generated sentences)")
       .add("write", j.written, "characters of the sample")
-      .add("temperature", j.temperature, "below 1 the sample is more likely, above 1 less")
+      .add("prompt", j.prompt, "how the sample begins")
+      .add("temperature", j.temperature, "below 1 the sample is more likely, above 1 less; 0: always the likeliest character")
+      .add("top-k", j.top_k, "draw from the so many likeliest characters, 0 for all")
       .add("curve", j.curve, "file for the picture of losses")
       .parse(count, words);
   try {

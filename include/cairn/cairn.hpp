@@ -208,6 +208,7 @@
 #include <cairn/layer/group_norm.hpp>              // GroupNorm<Groups, Channels>
 #include <cairn/layer/head_in_strips.hpp>          // a last layer, the loss and both gradients by strips of rows
 #include <cairn/layer/inputs.hpp>                  // several tensors and constants for a network
+#include <cairn/layer/kept_tokens.hpp>             // what layers keep of the tokens of a text
 #include <cairn/layer/layer.hpp>                   // the concept: a function and its derivative
 #include <cairn/layer/layer_members.hpp>           // the forms of the members of a layer
 #include <cairn/layer/layer_norm.hpp>              // LayerNorm<Features>
@@ -326,6 +327,9 @@
 #include <cairn/train/staging_slots.hpp>                  // moves batches to a device with memory of its own
 #include <cairn/train/state/weight_names.hpp>             // the names in a file of weights, and those of a network
 #include <cairn/train/state/weights_in_files.hpp>         // the layout of parameters in files
+#include <cairn/train/text/generate.hpp>                  // a text, token by token
+#include <cairn/train/text/one_text.hpp>                  // a network for the next tokens of one text
+#include <cairn/train/text/text_session.hpp>              // evaluates a text, whose keys and values are kept
 #include <cairn/train/trainer.hpp>                        // parameters, gradients, arena: one step after another
 #include <cairn/train/trainer_arguments.hpp>              // a trainer's constructors, and arguments that fit none
 #include <cairn/train/training_bytes.hpp>                 // all memory of training on a machine, as a constant

@@ -18601,10 +18601,13 @@ void positions_gradient(detail::queue_without_this_op, std::size_t samples, std:
 
 // output(s, t, j) = input(s, t, j) + sin(t f) for an even j, + cos(t f) for an odd one, where f = 10000^(-2 floor(j / 2) / width)
 // is found in double and each sine is rounded to the type of sums. Both are (samples, length, width). The output may lie on the
-// input.
+// input. With one more argument t begins at that one in place of 0.
 template <class T>
 void add_sinusoids(detail::queue_without_this_op, std::size_t samples, std::size_t length, std::size_t width, T* output,
                    const std::type_identity_t<T>* input) = delete;
+template <class T>
+void add_sinusoids(detail::queue_without_this_op, std::size_t samples, std::size_t length, std::size_t width, T* output,
+                   const std::type_identity_t<T>* input, std::size_t first_position) = delete;
 
 } // namespace cairn::ops
 
@@ -18616,6 +18619,9 @@ concept positions_run_on = requires(Queue& queue, std::size_t n, T* y, const T* 
   add_positions(queue, n, n, y, x, x);
   positions_gradient(queue, n, n, n, sum, x);
 };
+template <class Queue, class T>
+concept sinusoids_run_from_any_on =
+    requires(Queue& queue, std::size_t n, T* y, const T* x) { add_sinusoids(queue, n, n, n, y, x, n); };
 template <class Queue, class T>
 concept sinusoids_run_on = requires(Queue& queue, std::size_t n, T* y, const T* x) { add_sinusoids(queue, n, n, n, y, x); };
 
@@ -18688,7 +18694,7 @@ void positions_gradient(cpu::queue& queue, std::size_t samples, std::size_t coun
 
 template <class T>
 void add_sinusoids(cpu::queue& queue, std::size_t samples, std::size_t length, std::size_t width, T* output,
-                   const std::type_identity_t<T>* input) {
+                   const std::type_identity_t<T>* input, std::size_t first_position = 0) {
   using sum = accumulated<T>;
   const detail::set_for_results<T> set = detail::widest_for_results<T>();
   const std::size_t strips = (width + detail::strip - 1) / detail::strip; // an even number of columns each, but for the last
@@ -18700,7 +18706,7 @@ void add_sinusoids(cpu::queue& queue, std::size_t samples, std::size_t length, s
     for (std::size_t i = 0; 2 * i < columns; ++i) frequency[i] = detail::frequency_of(10000, begin / 2 + i, width);
     alignas(64) sum table[detail::strip];
     for (std::size_t t = first; t < std::min(length, first + detail::positions_of_part); ++t) {
-      detail::write_sinusoids(table, static_cast<double>(t), begin, columns, frequency.data());
+      detail::write_sinusoids(table, static_cast<double>(first_position + t), begin, columns, frequency.data());
       for (std::size_t s = 0; s < samples; ++s) {
         const std::size_t at = (s * length + t) * width + begin;
         detail::run_mixed<T>(set, detail::add_element{}, columns, detail::written{output + at},
@@ -18914,10 +18920,14 @@ struct rotation {
 };
 
 // Rotates the pairs of every row of the input (samples, length, columns), or rotates them back; all other elements are copied.
-// Angles are found in double, and each sine is rounded to the type of sums. The output may be the input.
+// Angles are found in double, and each sine is rounded to the type of sums. The output may be the input. With one more argument
+// the first position is that one in place of 0.
 template <class T>
 void rotate(detail::queue_without_this_op, const rotation& how, bool back, std::size_t samples, T* output,
             const std::type_identity_t<T>* input) = delete;
+template <class T>
+void rotate(detail::queue_without_this_op, const rotation& how, bool back, std::size_t samples, T* output,
+            const std::type_identity_t<T>* input, std::size_t first_position) = delete;
 
 } // namespace cairn::ops
 
@@ -18927,6 +18937,9 @@ namespace cairn::detail {
 template <class Queue, class T>
 concept rotation_runs_on =
     requires(Queue& queue, const rotation& how, T* y, const T* x) { rotate(queue, how, false, std::size_t{1}, y, x); };
+template <class Queue, class T>
+concept rotation_runs_from_any_on =
+    requires(Queue& queue, const rotation& how, std::size_t n, T* y, const T* x) { rotate(queue, how, false, n, y, x, n); };
 
 } // namespace cairn::detail
 
@@ -18958,7 +18971,7 @@ namespace cairn::ops {
 
 template <class T>
 void rotate(cpu::queue& queue, const rotation& how, bool back, std::size_t samples, T* output,
-            const std::type_identity_t<T>* input) {
+            const std::type_identity_t<T>* input, std::size_t first_position = 0) {
   using wide = accumulated<T>;
   const detail::set_for_results<T> set = detail::widest_for_results<T>();
   const std::size_t half = how.turned / 2, strips = (half + detail::strip - 1) / detail::strip;
@@ -18977,7 +18990,7 @@ void rotate(cpu::queue& queue, const rotation& how, bool back, std::size_t sampl
       for (std::size_t i = 0; i < columns; ++i) frequency[i] = detail::frequency_of(how.base, begin + i, how.turned);
       for (std::size_t t = first; t < end; ++t) {
         for (std::size_t i = 0; i < columns; ++i) {
-          const double angle = static_cast<double>(t) * frequency[i];
+          const double angle = static_cast<double>(first_position + t) * frequency[i];
           cosine[i] = static_cast<wide>(std::cos(angle));
           sine[i] = static_cast<wide>(back ? -std::sin(angle) : std::sin(angle));
         }
@@ -19948,8 +19961,8 @@ CAIRN_KERNELS_END
                                                       matrix<const T>, const channel_norm<T>&, const T*, accumulated<T>*);       \
   EXTERN template void add_positions<T>(cpu::queue&, std::size_t, std::size_t, T*, const T*, const T*);                          \
   EXTERN template void positions_gradient<T>(cpu::queue&, std::size_t, std::size_t, std::size_t, accumulated<T>*, const T*);     \
-  EXTERN template void add_sinusoids<T>(cpu::queue&, std::size_t, std::size_t, std::size_t, T*, const T*);                       \
-  EXTERN template void rotate<T>(cpu::queue&, const rotation&, bool, std::size_t, T*, const T*);                                 \
+  EXTERN template void add_sinusoids<T>(cpu::queue&, std::size_t, std::size_t, std::size_t, T*, const T*, std::size_t);          \
+  EXTERN template void rotate<T>(cpu::queue&, const rotation&, bool, std::size_t, T*, const T*, std::size_t);                    \
   EXTERN template void rms_norm_forward<T>(cpu::queue&, std::size_t, std::size_t, double, T*, accumulated<T>*, const T*,         \
                                            const T*);                                                                            \
   EXTERN template void rms_norm_backward<T>(cpu::queue&, std::size_t, std::size_t, T*, accumulated<T>*, const T*, const T*,      \
@@ -22858,6 +22871,8 @@ namespace cairn::detail {
 struct dense_strides; // layer/dense/dense_half.hpp
 template <class T>
 struct unrolled_steps; // net/unroll_step.hpp
+template <class T>
+struct kept_tokens; // layer/kept_tokens.hpp
 
 } // namespace cairn::detail
 
@@ -22906,6 +22921,7 @@ struct forward_call {
   const detail::layer_sums* over_ranks = nullptr;   // set only for a layer that has sums_over_ranks
   const detail::dense_strides* dense = nullptr;     // set only for the layers of a DenseBlock (layer/dense/)
   const detail::unrolled_steps<T>* steps = nullptr; // set only for the steps of an Unroll
+  const detail::kept_tokens<T>* kept = nullptr;     // set only where a text::session evaluates the next tokens of a text
   bool passes_on = false; // outputs[0] has room for the input, and shall be it; set only for a head_in_strips in training
 
   const tensor& in(std::size_t k) const { return (*given)[k]; } // the description of input k
@@ -23147,6 +23163,34 @@ constexpr std::size_t flops_of_extras(std::size_t scores) {
 
 } // namespace cairn::detail
 
+// cairn/layer/kept_tokens.hpp
+
+namespace cairn::detail {
+
+// What a text::session keeps of the tokens that it has taken, for the call of a layer that gets the next ones. The layer's input
+// is those alone: their positions in the text are `taken`, taken + 1 and so on. A layer with the member
+//
+//   static constexpr std::size_t keeps(const arguments& in); // elements of each token
+//
+// has memory of its own, (positions, keeps(in)), whose first `taken` rows are as it wrote them before.
+template <class T>
+struct kept_tokens {
+  std::size_t taken = 0;
+  T* memory = nullptr;
+  const std::size_t* begin = nullptr; // of each layer, by its number
+
+  // The memory of a layer, by the number in its call: call.kept->of(call.random.position).
+  T* of(std::uint32_t layer) const { return memory + begin[layer]; }
+};
+
+// The position of the first token of a call.
+template <class Call>
+std::size_t first_position(const Call& call) {
+  return call.kept != nullptr ? call.kept->taken : 0;
+}
+
+} // namespace cairn::detail
+
 // cairn/layer/attention_options.hpp
 
 // The options of attention::core (layer/attention.hpp) and of MultiheadAttention (net/multihead_attention.hpp).
@@ -23347,6 +23391,9 @@ struct core : detail::attention_message, detail::attention_constants_message {
     return tensor{Heads, in[0][0]}.of(element::accumulated);
   }
 
+  // Keys and values.
+  static constexpr std::size_t keeps(const arguments& in) { return in[0].last() / parts * 2 * key_heads; }
+
   // Two products forward. Backward makes the scores again and has four more. Softmax is about 20 operations a score, and a draw
   // for dropout as many.
   static constexpr work flops(const arguments& in) {
@@ -23361,6 +23408,8 @@ struct core : detail::attention_message, detail::attention_constants_message {
   template <class T, detail::attends_on<T, options::have_extras> Queue>
     requires(!stores || detail::stored_attention_runs_on<Queue, T>)
   static void forward(Queue& queue, const forward_call<T>& call) {
+    if constexpr (detail::sinusoids_run_from_any_on<Queue, T>)
+      if (call.kept != nullptr) return attend_to_kept(queue, call);
     const ops::attention_operands<const T> in = columns(call, call.inputs[0]);
     if constexpr (stores) stored_attention_forward(queue, extents(call), call.outputs[0], call.tape[0], in);
     else if constexpr (options::have_extras)
@@ -23385,6 +23434,22 @@ struct core : detail::attention_message, detail::attention_constants_message {
   }
 
 private:
+  // Of the next tokens of one text, whose keys and values are added to those that are kept.
+  template <class T, class Queue>
+  static void attend_to_kept(Queue& queue, const forward_call<T>& call) {
+    const ops::attention_operands<const T> in = columns(call, call.inputs[0]);
+    ops::attention_extents of = extents(call);
+    const std::size_t columns_kept = 2 * key_heads * of.width;
+    T* const all = call.kept->of(call.random.position);
+    copy_matrix(queue, ops::matrix<T>{all + call.kept->taken * columns_kept, of.queries, columns_kept},
+                ops::matrix<const T>{in.key, of.queries, columns_kept, in.key_stride});
+    of.first_place = call.kept->taken;
+    of.keys += of.first_place;
+    const T* const keys = all;
+    attention_forward(
+        queue, of, call.outputs[0], nullptr,
+        ops::attention_operands<const T>{in.query, keys, keys + key_heads * of.width, in.query_stride, columns_kept});
+  }
   template <class Call>
   static ops::attention_extents extents(const Call& call) {
     const std::size_t tokens = call.in(0)[0];
@@ -26110,7 +26175,8 @@ struct LearnedPositions {
 
   template <class T, detail::positions_run_on<T> Queue>
   static void forward(Queue& queue, const forward_call<T>& call) {
-    add_positions(queue, call.rows, call.in(0).size(), call.outputs[0], call.inputs[0], call.parameters[0]);
+    const T* const table = call.parameters[0] + detail::first_position(call) * Width;
+    add_positions(queue, call.rows, call.in(0).size(), call.outputs[0], call.inputs[0], table);
   }
 
   template <class T, detail::positions_run_on<T> Queue>
@@ -26820,7 +26886,11 @@ struct RotaryEmbedding : detail::rotary_message {
 
   template <class T, detail::rotation_runs_on<T> Queue>
   static void forward(Queue& queue, const forward_call<T>& call) {
-    rotate(queue, rotation_of(call.in(0)), false, call.rows, call.outputs[0], call.inputs[0]);
+    const ops::rotation how = rotation_of(call.in(0));
+    const std::size_t first = detail::first_position(call);
+    if constexpr (detail::rotation_runs_from_any_on<Queue, T>)
+      rotate(queue, how, false, call.rows, call.outputs[0], call.inputs[0], first);
+    else rotate(queue, how, false, call.rows, call.outputs[0], call.inputs[0]);
   }
 
   template <class T, detail::rotation_runs_on<T> Queue>
@@ -26934,7 +27004,10 @@ struct SinusoidalPositions {
 
   template <class T, detail::sinusoids_run_on<T> Queue>
   static void forward(Queue& queue, const forward_call<T>& call) {
-    add_sinusoids(queue, call.rows, call.in(0)[0], call.in(0).last(), call.outputs[0], call.inputs[0]);
+    const std::size_t tokens = call.in(0)[0], width = call.in(0).last(), first = detail::first_position(call);
+    if constexpr (detail::sinusoids_run_from_any_on<Queue, T>)
+      add_sinusoids(queue, call.rows, tokens, width, call.outputs[0], call.inputs[0], first);
+    else add_sinusoids(queue, call.rows, tokens, width, call.outputs[0], call.inputs[0]);
   }
 
   template <class T, detail::sinusoids_run_on<T> Queue>
@@ -30697,6 +30770,7 @@ struct program {
     bool names_parts = true;      // or its one chain and its stages have the block's name
     bool is_elementwise = false;  // see made_of.hpp
     bool packs_weight = false;    // see layer.hpp
+    std::size_t keeps = 0;        // elements of each token of a text: see layer/kept_tokens.hpp
     void (*block_forward)(Queue&, const chains_type&, const frame<T>&, bool tape, bool output) = nullptr;
     void (*block_backward)(Queue&, const chains_type&, const frame<T>&) = nullptr;
 
@@ -30763,8 +30837,8 @@ struct program {
 
   static constexpr tensor_list no_constants{};
 
-  std::size_t size() const { return stages.size(); }
-  const element& at(std::size_t position) const { return elements[order[position]]; }
+  constexpr std::size_t size() const { return stages.size(); }
+  constexpr const element& at(std::size_t position) const { return elements[order[position]]; }
 };
 
 // The stage whose first parameter is the weight of the layer at stage i: another one for a layer that is Tied.
@@ -30871,6 +30945,7 @@ struct compiled<Blueprint, T, Queue, Trains, pack<Elements...>, std::index_seque
       }
       if constexpr (requires { E::as_activation; }) e.as = E::as_activation;
       if constexpr (requires { E::packs_weight; }) e.packs_weight = E::packs_weight;
+      if constexpr (requires { E::keeps(in); }) e.keeps = E::keeps(in);
     }
     return e;
   }
@@ -31046,6 +31121,7 @@ struct frame : frozen_as_T<T> {
   std::size_t output_stride = 0;      // of the output and its gradient: see forward_call
   const dense_strides* dense = nullptr;
   const unrolled_steps<T>* steps = nullptr;
+  const kept_tokens<T>* kept = nullptr;
   bool may_overwrite_output_gradients = false; // of a block: not read after its backward
   std::byte* workspace = nullptr;
   std::byte* tape = nullptr; // of a chain inside a block
@@ -31221,6 +31297,7 @@ private:
       if (frame_.sums != nullptr) call.over_ranks = (*frame_.sums)(call.random.position);
       call.dense = frame_.dense;
       call.steps = frame_.steps;
+      call.kept = frame_.kept;
       if (o.takes_next) call.then = program_.at(i + 1).as;
       if (is_last(i)) {
         call.passes_on = program_.in_strips && frame_.why != pass::evaluate;
@@ -37679,10 +37756,15 @@ public:
   // those of now.
   void lend(frame<T>& f) const {
     typename prepared_weights<Plan, T, Device>::own_copy none{};
-    prepared_.lend(this->device(), none, f, this->parameters().data(), this->buffers().data());
-    f.buffers = this->every_buffer().data(); // which an evaluation only reads
+    lend(f, none);
   }
 
+  // The same for any type of elements, with the caller's own copy of the weights, if it needs one.
+  using own_weights = typename prepared_weights<Plan, T, Device>::own_copy;
+  void lend(frame<T>& f, own_weights& own) const {
+    prepared_.lend(this->device(), own, f, this->parameters().data(), this->buffers().data());
+    f.buffers = this->every_buffer().data(); // which an evaluation only reads
+  }
   // Makes what evaluations read besides the weights, unless it is there.
   void prepare() const {
     [[maybe_unused]] const auto turn = this->turn();
@@ -44552,6 +44634,436 @@ inline bool is_no_weight(std::string_view name) {
 }
 
 } // namespace cairn::detail
+
+// cairn/train/text/one_text.hpp
+
+// The network of a text, for the next tokens of one text only.
+namespace cairn::detail {
+
+// A network that takes N tokens in place of those that it says. Its parameters are the same.
+template <class Part, std::size_t N>
+struct for_tokens : type_of<Part> {};
+template <std::size_t Tokens, std::size_t N>
+struct for_tokens<Inputs<integers<Tokens>>, N> : type_of<Inputs<integers<N>>> {};
+template <class Parts, std::size_t N>
+struct first_for_tokens;
+template <class First, class... Rest, std::size_t N>
+struct first_for_tokens<pack<First, Rest...>, N> : type_of<Sequential<typename for_tokens<First, N>::type, Rest...>> {};
+template <class Part, std::size_t N>
+  requires(made_of<Part>::as == part_kind::sequence && made_of<Part>::times == 1)
+struct for_tokens<Part, N> : first_for_tokens<typename made_of<Part>::parts, N> {};
+
+// How many tokens a network takes, or 0 if it takes anything else.
+template <class Plan>
+constexpr std::size_t tokens_of() {
+  const bool takes_tokens = Plan::inputs.count == 1 && Plan::constants.count == 0 && Plan::inputs[0].type == element::int32 &&
+                            Plan::inputs[0].rank() == 1 && Plan::outputs[0].rank() == 2 &&
+                            Plan::outputs[0][0] == Plan::inputs[0][0];
+  return takes_tokens ? Plan::inputs[0][0] : 0;
+}
+
+// Does a layer make of each token what it makes of that token alone, but for its position, or keep what it needs of earlier ones?
+// A layer of one's own says so by a member takes_tokens_apart.
+template <class Value, class Slope, reads Reads>
+std::true_type is_elementwise(const elementwise_layer<Value, Slope, Reads>*);
+std::false_type is_elementwise(const void*);
+template <class Layer>
+inline constexpr bool takes_tokens_apart =
+    decltype(is_elementwise(static_cast<const Layer*>(nullptr)))::value || requires { requires Layer::takes_tokens_apart; };
+template <std::size_t In, std::size_t Out, bool Bias>
+inline constexpr bool takes_tokens_apart<Linear<In, Out, Bias>> = true;
+template <std::size_t C, std::size_t Rows>
+inline constexpr bool takes_tokens_apart<attention::in_proj<C, Rows>> = true;
+template <std::size_t C>
+inline constexpr bool takes_tokens_apart<attention::out_proj<C>> = true;
+template <std::size_t Heads, class... Options>
+inline constexpr bool takes_tokens_apart<attention::core<Heads, Options...>> =
+    attention::core<Heads, Options...>::options::band.after == 0;
+template <std::size_t C, auto Epsilon>
+inline constexpr bool takes_tokens_apart<LayerNorm<C, Epsilon>> = true;
+template <std::size_t C, auto... Epsilon>
+inline constexpr bool takes_tokens_apart<RMSNorm<C, Epsilon...>> = true;
+template <auto Probability>
+inline constexpr bool takes_tokens_apart<Dropout<Probability>> = true;
+template <std::size_t Vocabulary, std::size_t C, class... Options>
+inline constexpr bool takes_tokens_apart<Embedding<Vocabulary, C, Options...>> = true;
+template <std::size_t Positions, std::size_t Width>
+inline constexpr bool takes_tokens_apart<LearnedPositions<Positions, Width>> = true;
+template <>
+inline constexpr bool takes_tokens_apart<SinusoidalPositions> = true;
+template <std::size_t Heads, std::size_t KeyHeads, std::size_t Base, std::size_t Rotated>
+inline constexpr bool takes_tokens_apart<RotaryEmbedding<Heads, KeyHeads, Base, Rotated>> = true;
+template <class... Tensors>
+inline constexpr bool takes_tokens_apart<Inputs<Tensors...>> = true;
+template <class Layer, class Owner>
+inline constexpr bool takes_tokens_apart<Tied<Layer, Owner>> = takes_tokens_apart<Layer>;
+template <class Layer, class Start>
+inline constexpr bool takes_tokens_apart<started<Layer, Start>> = takes_tokens_apart<Layer>;
+template <class Name, class Layer>
+inline constexpr bool takes_tokens_apart<named_part<Name, Layer>> = takes_tokens_apart<Layer>;
+template <class Layer, std::size_t Rows>
+inline constexpr bool takes_tokens_apart<head_in_strips<Layer, Rows>> = takes_tokens_apart<Layer>;
+
+// The first layer of a network that does not; void if there is none. An Unroll goes through the tokens in order.
+template <class Blueprint, class Elements = typename Blueprint::elements,
+          class Indices = std::make_index_sequence<Elements::size>>
+struct joining_tokens;
+template <class Found, class... Rest>
+struct first_found : type_of<Found> {};
+template <class Next, class... Rest>
+struct first_found<void, Next, Rest...> : first_found<Next, Rest...> {};
+template <class Block, class Blueprints>
+struct joining_in_block;
+template <class Block, class... Blueprints>
+struct joining_in_block<Block, pack<Blueprints...>> : first_found<void, typename joining_tokens<Blueprints>::type..., void> {};
+template <std::size_t Steps, class Cell, class Policy, bool LastOnly, class... Blueprints>
+struct joining_in_block<Unroll<Steps, Cell, Policy, LastOnly>, pack<Blueprints...>>
+    : type_of<Unroll<Steps, Cell, Policy, LastOnly>> {};
+template <class Blueprint, class... Elements, std::size_t... I>
+struct joining_tokens<Blueprint, pack<Elements...>, std::index_sequence<I...>> {
+  template <std::size_t K, class Element>
+  static auto of() {
+    if constexpr (is_block<Element>) return joining_in_block<Element, typename Blueprint::template inner<K>::type>{};
+    else return type_of<std::conditional_t<takes_tokens_apart<Element>, void, Element>>{};
+  }
+  using type = typename first_found<void, typename decltype(of<I, Elements>())::type..., void>::type;
+};
+
+// Calls f(layer, elements that it keeps of each token) for each layer that keeps some; `layer` is its number.
+template <class T, class Queue, class F>
+constexpr void for_each_keeper(const program<T, Queue>& p, std::uint32_t begin, const F& f) {
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    const auto& e = p.at(i);
+    const std::uint32_t layer = begin + p.leaf_begin[i];
+    if (e.keeps > 0) f(layer, e.keeps);
+    for (const auto& chain : e.chains) for_each_keeper(*chain.code, layer + chain.leaf_begin, f);
+  }
+}
+
+} // namespace cairn::detail
+
+// cairn/train/text/text_session.hpp
+
+namespace cairn::detail {
+
+struct joins_tokens_message {
+  template <class Wrong>
+  static constexpr bool right() {
+    static_assert(
+        is_right<Wrong>,
+        "text::session: each token may look at itself and at earlier ones only, and this layer looks at others, or does "
+        "not say that it takes tokens one by one; in an attention write attention::causal, in a layer of your own "
+        "static constexpr bool takes_tokens_apart = true; see joins_tokens<layer>");
+    return false;
+  }
+};
+template <class Layer>
+struct joins_tokens : joins_tokens_message {};
+template <class Layer> // or void
+constexpr bool takes_all_apart() {
+  if constexpr (std::is_void_v<Layer>) return true;
+  else return joins_tokens<Layer>::template right<joins_tokens<Layer>>();
+}
+
+struct takes_no_text_message {
+  template <class Wrong>
+  static constexpr bool right() {
+    static_assert(
+        is_right<Wrong>,
+        "text::session: expected a model<...> on a cpu whose network takes tokens and makes the scores of the next one "
+        "at each, (T, Vocabulary); write Sequential<Inputs<integers<T>>, Embedding<...>, ...>; see takes_no_text<type>");
+    return false;
+  }
+};
+template <class Model>
+struct takes_no_text : takes_no_text_message {};
+
+// A model whose text can be read by a text::session.
+template <class Model>
+inline constexpr bool takes_text = false;
+template <class Net, class Batch, class T>
+inline constexpr bool takes_text<model<Net, Batch, T, cpu>> = tokens_of<typename model<Net, Batch, T, cpu>::plan>() > 0;
+
+// The plan of N tokens of one text.
+template <class Net, std::size_t N, class T>
+using text_plan = blueprint_of<typename for_tokens<typename whole<Net>::body, N>::type, 1, T>;
+
+template <class Model>
+struct plans_of_text;
+template <class Net, class Batch, class T>
+struct plans_of_text<model<Net, Batch, T, cpu>> {
+  using element = T;
+  using whole_plan = typename model<Net, Batch, T, cpu>::plan;
+  static constexpr std::size_t tokens = tokens_of<whole_plan>();
+  static constexpr std::size_t several = tokens < 32 ? tokens : 32; // at a time, of a prompt
+  using one_plan = text_plan<Net, 1, T>;
+  using several_plan = text_plan<Net, several, T>;
+  using joining = typename joining_tokens<one_plan>::type;
+  static_assert(one_plan::parameter_block == whole_plan::parameter_block &&
+                several_plan::parameter_block == one_plan::parameter_block);
+};
+
+} // namespace cairn::detail
+
+namespace cairn::text {
+
+// Evaluates a network that reads a text, token by token: keys and values of the tokens that it has taken are kept, so that one
+// more token costs one row of each product. The network is a model<...> on a cpu that takes T tokens, Inputs<integers<T>>, and
+// makes (T, Vocabulary) scores of the tokens after them, in which no token looks at a later one: a GPT.
+//
+//   text::session own{net};                               // a model<GPT, batch<1>> net
+//   std::span<const float> scores = own.take(prompt);     // of the token after the prompt
+//   scores = own.take(std::array{token});                 // of the one after that
+//
+// Its scores are those of the model's evaluate(), bit for bit, at the last token. A session belongs to one thread at a time; the
+// model, which others may share, must outlive it. After its weights have changed call clear().
+template <class Model, bool Right = detail::takes_text<Model>>
+class session {
+  using plans = detail::plans_of_text<Model>;
+  using T = typename plans::element;
+  using one_plan = typename plans::one_plan;
+  using several_plan = typename plans::several_plan;
+  using queue = cpu::queue;
+  static constexpr bool is_right = detail::takes_all_apart<typename plans::joining>();
+
+  // Where the memory of each layer begins, in elements; it ends at the last.
+  using begins = std::array<std::size_t, one_plan::facts.leaves + 1>;
+  static constexpr begins begin_of_layers = [] {
+    begins kept{}, out{};
+    detail::for_each_keeper(detail::evaluation_of<one_plan, T, queue>, 0,
+                            [&kept](std::uint32_t layer, std::size_t elements) { kept[layer] = elements * plans::tokens; });
+    for (std::size_t layer = 0; layer + 1 < out.size(); ++layer) out[layer + 1] = out[layer] + kept[layer];
+    return out;
+  }();
+
+public:
+  using number = accumulated<T>; // the type of scores
+
+  // The most tokens, the size of the vocabulary, and the bytes of all keys and values.
+  static constexpr std::size_t capacity = plans::tokens;
+  static constexpr std::size_t vocabulary = one_plan::outputs[0].last();
+  static constexpr std::size_t kept_bytes = begin_of_layers.back() * sizeof(T);
+
+  explicit session(const Model& net, const types::session_options& given = {})
+      : net_(net), device_(types::device_options{.threads = detail::threads_for(given.threads, 1)}),
+        arena_(device_.allocate(std::max(one_plan::evaluated::arena, several_plan::evaluated::arena))),
+        memory_(device_.allocate(kept_bytes)), scores_(vocabulary) {
+    if constexpr (!is_right) return;
+    kept_ = {.taken = 0, .memory = reinterpret_cast<T*>(memory_.data()), .begin = begin_of_layers.data()};
+  }
+  explicit session(const Model&&, const types::session_options& = {}) = delete; // a temporary would be gone
+  session(const session&) = delete;
+  session& operator=(const session&) = delete;
+
+  // Takes the next tokens of the text, at least one. Returns the scores of the token after the last, in the session's memory and
+  // valid until the next call. Throws input_error for no token, and for more than there is room for: then nothing was taken.
+  std::span<const number> take(std::span<const std::int32_t> tokens) {
+    if (tokens.empty() || tokens.size() > capacity - size())
+      throw input_error("text::session::take: expected 1 to " + std::to_string(capacity - size()) + " tokens after the " +
+                        std::to_string(size()) + " that were taken, found " + std::to_string(tokens.size()) +
+                        "; clear() begins a new text");
+    const std::size_t before = size();
+    try {
+      while (tokens.size() >= plans::several) tokens = evaluate<several_plan, plans::several>(tokens);
+      while (!tokens.empty()) tokens = evaluate<one_plan, 1>(tokens);
+    } catch (...) {
+      kept_.taken = before;
+      throw;
+    }
+    return scores_;
+  }
+
+  // The number of tokens that were taken.
+  std::size_t size() const { return kept_.taken; }
+
+  // Begins a new text.
+  void clear() { kept_.taken = 0; }
+
+private:
+  // Returns the tokens after the first N, which it takes.
+  template <class Plan, std::size_t N>
+  std::span<const std::int32_t> evaluate(std::span<const std::int32_t> tokens) {
+    detail::frame<T> f{};
+    f.rows = 1;
+    f.workspace = arena_.data();
+    f.why = pass::evaluate;
+    f.kept = &kept_;
+    net_.inside().lend(f, own_weights_);
+    f.inputs = {reinterpret_cast<const std::byte*>(tokens.data()), &begin_of_inputs_};
+    detail::run_forward(detail::evaluation_of<Plan, T, queue>, device_.compute(), f);
+    kept_.taken += N;
+    const auto* const made =
+        reinterpret_cast<const T*>(arena_.data() + Plan::evaluated::memory.at[Plan::evaluated::schedule.loss].input.offset());
+    std::transform(made + (N - 1) * vocabulary, made + N * vocabulary, scores_.begin(),
+                   [](T score) { return static_cast<number>(score); });
+    return tokens.subspan(N);
+  }
+
+  const Model& net_;
+  cpu device_;
+  cpu::memory arena_, memory_;
+  std::vector<number> scores_;
+  std::size_t begin_of_inputs_ = 0;
+  detail::kept_tokens<T> kept_{};
+  typename std::remove_cvref_t<decltype(std::declval<const Model&>().inside())>::own_weights own_weights_{};
+};
+
+template <class Model>
+class session<Model, false> {
+  using wrong = detail::takes_no_text<Model>;
+  static constexpr bool is_right = wrong::template right<wrong>();
+
+public:
+  explicit session(const Model&, const types::session_options& = {}) {
+    if constexpr (!is_right) return;
+  }
+  void take(const auto&) {} // so that there is only one error
+  void clear() {}
+};
+
+template <class Model>
+session(const Model&, const types::session_options& = {}) -> session<Model>;
+
+} // namespace cairn::text
+
+// cairn/train/text/generate.hpp
+
+namespace cairn::types {
+
+// Options of text::generate(), by name: text::generate(net, prompt, {.tokens = 500, .temperature = 0.8, .seed = 3}).
+struct generate_options {
+  std::size_t tokens = 100;      // to write, at most
+  double temperature = 1;        // scores are divided by it; 0: always the token of the highest score
+  std::size_t top_k = 0;         // draws from the so many most probable tokens; 0: from all
+  double top_p = 1;              // draws from the fewest tokens whose probabilities are so much together
+  std::size_t vocabulary = 0;    // draws from the first so many tokens, where a network has more than there are; 0: from all
+  std::uint64_t seed = 0;        // a text for each
+  std::int32_t end_of_text = -1; // the text ends before this token
+  std::size_t threads = 1;       // inside one operation; 0 is one for each core
+};
+
+} // namespace cairn::types
+
+namespace cairn::detail {
+
+inline void check(const types::generate_options& how, std::size_t vocabulary) {
+  const auto wrong = [](const char* option, const char* expected, double found) {
+    throw input_error(std::string("text::generate: expected .") + option + expected + ", found " + std::to_string(found));
+  };
+  if (!(how.temperature >= 0) || std::isinf(how.temperature)) wrong("temperature", " of 0 or more", how.temperature);
+  if (how.vocabulary > vocabulary)
+    wrong("vocabulary", (" of 0 to the network's " + std::to_string(vocabulary)).c_str(), static_cast<double>(how.vocabulary));
+  if (!(how.top_p > 0 && how.top_p <= 1)) wrong("top_p", " above 0 and at most 1", how.top_p);
+}
+
+// Draws tokens from scores. Of equal scores the one of the lower token comes first.
+class drawn_tokens {
+public:
+  drawn_tokens(std::size_t vocabulary, const types::generate_options& how) : how_(how), order_(vocabulary), weights_(vocabulary) {
+    check(how, vocabulary);
+    if (how.vocabulary > 0) order_.resize(how.vocabulary), weights_.resize(how.vocabulary);
+  }
+
+  // `number` is that of the token in its text: each has random numbers of its own.
+  template <class T>
+  std::int32_t draw(std::span<const T> scores, std::uint64_t number) {
+    scores = scores.first(order_.size());
+    for (std::size_t i = 0; i < scores.size(); ++i)
+      if (!(scores[i] == scores[i]))
+        throw error("text::generate: expected numbers as scores, found NaN at token " + std::to_string(i) +
+                    "; are the weights those of a training that went well?");
+    std::iota(order_.begin(), order_.end(), 0);
+    const auto before = [&](std::int32_t a, std::int32_t b) {
+      const T x = scores[static_cast<std::size_t>(a)], y = scores[static_cast<std::size_t>(b)];
+      return x > y || (x == y && a < b);
+    };
+    if (how_.temperature == 0) return *std::min_element(order_.begin(), order_.end(), before);
+    std::size_t count = scores.size();
+    if (how_.top_k > 0 && how_.top_k < count) {
+      count = how_.top_k;
+      std::partial_sort(order_.begin(), order_.begin() + static_cast<std::ptrdiff_t>(count), order_.end(), before);
+    } else if (how_.top_p < 1) {
+      std::sort(order_.begin(), order_.end(), before);
+    }
+    const auto score_of = [&](std::size_t k) { return static_cast<double>(scores[static_cast<std::size_t>(order_[k])]); };
+    double greatest = score_of(0);
+    for (std::size_t k = 1; k < count; ++k) greatest = std::max(greatest, score_of(k));
+    double sum = 0;
+    for (std::size_t k = 0; k < count; ++k) sum += weights_[k] = std::exp((score_of(k) - greatest) / how_.temperature);
+    if (how_.top_p < 1) {
+      const double wanted = how_.top_p * sum;
+      sum = 0;
+      for (std::size_t k = 0; k < count; ++k) {
+        sum += weights_[k];
+        if (sum >= wanted) count = k + 1;
+      }
+    }
+    double left = sum * ops::random_uniform<double>({.seed = how_.seed, .step = 0, .position = 1}, number);
+    std::size_t k = 0;
+    while (k + 1 < count && (left -= weights_[k]) >= 0) ++k;
+    return order_[k];
+  }
+
+private:
+  types::generate_options how_;
+  std::vector<std::int32_t> order_;
+  std::vector<double> weights_;
+};
+
+} // namespace cairn::detail
+
+namespace cairn::text {
+
+// Writes on after a prompt, which has one token or more: draws each token from the softmax of the scores of a text::session, and
+// returns those that it wrote. A seed is a text, on any number of threads and with any batch of the model. told(token), if it is
+// given, gets each token as soon as it is drawn, and stops the text by returning false.
+//
+//   model<GPT, batch<1>> net;
+//   net.copy_parameters(train);
+//   const std::vector<std::int32_t> written = text::generate(net, letters.encode("ROMEO:"), {.tokens = 500, .temperature = 0.8});
+//   std::puts(letters.decode(written).c_str());
+//
+// A network sees a limited number T of tokens: of a longer prompt the last T, and when they are T, the text goes on from the last
+// T / 2, which are taken anew. Throws input_error for an empty prompt and for an option that is out of range.
+template <class Model, class Told>
+std::vector<std::int32_t> generate(const Model& net, std::span<const std::int32_t> prompt, const types::generate_options& how,
+                                   Told told) {
+  using session_type = session<Model>;
+  constexpr std::size_t capacity = session_type::capacity;
+  if (prompt.empty())
+    throw input_error("text::generate: expected a prompt of at least one token, found none; a line break begins a text");
+  detail::drawn_tokens tokens(session_type::vocabulary, how);
+  session_type own(net, {.threads = how.threads});
+  std::vector<std::int32_t> all(prompt.end() - static_cast<std::ptrdiff_t>(std::min(prompt.size(), capacity)), prompt.end());
+  const std::size_t written = all.size();
+  std::span<const std::int32_t> next = all;
+  while (all.size() < written + how.tokens) {
+    if (next.size() > capacity - own.size()) {
+      own.clear();
+      next = std::span(all).last(std::max<std::size_t>(1, capacity / 2));
+    }
+    const std::int32_t token = tokens.draw(own.take(next), all.size() - written);
+    if (token == how.end_of_text) break;
+    all.push_back(token);
+    if constexpr (requires {
+                    { told(token) } -> std::convertible_to<bool>;
+                  }) {
+      if (!told(token)) break;
+    } else {
+      told(token);
+    }
+    next = std::span(all).last(1);
+  }
+  all.erase(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(written));
+  return all;
+}
+template <class Model>
+std::vector<std::int32_t> generate(const Model& net, std::span<const std::int32_t> prompt,
+                                   const types::generate_options& how = {}) {
+  return generate(net, prompt, how, [](std::int32_t) {});
+}
+
+} // namespace cairn::text
 
 // cairn/train/ranks/meeting.hpp
 

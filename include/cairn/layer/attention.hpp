@@ -5,10 +5,13 @@
 
 #include <cairn/layer/attention_constants.hpp>
 #include <cairn/layer/attention_extras.hpp>
+#include <cairn/layer/kept_tokens.hpp>
 #include <cairn/layer/layer.hpp>
 #include <cairn/layer/read_attention_options.hpp>
 #include <cairn/ops/attention/attention.hpp>
 #include <cairn/ops/attention/stored.hpp>
+#include <cairn/ops/copy/copy.hpp>
+#include <cairn/ops/positions/positions.hpp>
 
 namespace cairn::attention {
 
@@ -40,6 +43,9 @@ struct core : detail::attention_message, detail::attention_constants_message {
     return tensor{Heads, in[0][0]}.of(element::accumulated);
   }
 
+  // Keys and values.
+  static constexpr std::size_t keeps(const arguments& in) { return in[0].last() / parts * 2 * key_heads; }
+
   // Two products forward. Backward makes the scores again and has four more. Softmax is about 20 operations a score, and a draw
   // for dropout as many.
   static constexpr work flops(const arguments& in) {
@@ -54,6 +60,8 @@ struct core : detail::attention_message, detail::attention_constants_message {
   template <class T, detail::attends_on<T, options::have_extras> Queue>
     requires(!stores || detail::stored_attention_runs_on<Queue, T>)
   static void forward(Queue& queue, const forward_call<T>& call) {
+    if constexpr (detail::sinusoids_run_from_any_on<Queue, T>)
+      if (call.kept != nullptr) return attend_to_kept(queue, call);
     const ops::attention_operands<const T> in = columns(call, call.inputs[0]);
     if constexpr (stores) stored_attention_forward(queue, extents(call), call.outputs[0], call.tape[0], in);
     else if constexpr (options::have_extras)
@@ -78,6 +86,22 @@ struct core : detail::attention_message, detail::attention_constants_message {
   }
 
 private:
+  // Of the next tokens of one text, whose keys and values are added to those that are kept.
+  template <class T, class Queue>
+  static void attend_to_kept(Queue& queue, const forward_call<T>& call) {
+    const ops::attention_operands<const T> in = columns(call, call.inputs[0]);
+    ops::attention_extents of = extents(call);
+    const std::size_t columns_kept = 2 * key_heads * of.width;
+    T* const all = call.kept->of(call.random.position);
+    copy_matrix(queue, ops::matrix<T>{all + call.kept->taken * columns_kept, of.queries, columns_kept},
+                ops::matrix<const T>{in.key, of.queries, columns_kept, in.key_stride});
+    of.first_place = call.kept->taken;
+    of.keys += of.first_place;
+    const T* const keys = all;
+    attention_forward(
+        queue, of, call.outputs[0], nullptr,
+        ops::attention_operands<const T>{in.query, keys, keys + key_heads * of.width, in.query_stride, columns_kept});
+  }
   template <class Call>
   static ops::attention_extents extents(const Call& call) {
     const std::size_t tokens = call.in(0)[0];

@@ -19,6 +19,8 @@ namespace cairn::detail {
 struct dense_strides; // layer/dense/dense_half.hpp
 template <class T>
 struct unrolled_steps; // net/unroll_step.hpp
+template <class T>
+struct kept_tokens; // layer/kept_tokens.hpp
 
 } // namespace cairn::detail
 
@@ -67,6 +69,7 @@ struct forward_call {
   const detail::layer_sums* over_ranks = nullptr;   // set only for a layer that has sums_over_ranks
   const detail::dense_strides* dense = nullptr;     // set only for the layers of a DenseBlock (layer/dense/)
   const detail::unrolled_steps<T>* steps = nullptr; // set only for the steps of an Unroll
+  const detail::kept_tokens<T>* kept = nullptr;     // set only where a text::session evaluates the next tokens of a text
   bool passes_on = false; // outputs[0] has room for the input, and shall be it; set only for a head_in_strips in training
 
   const tensor& in(std::size_t k) const { return (*given)[k]; } // the description of input k

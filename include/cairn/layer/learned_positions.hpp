@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include <cairn/layer/kept_tokens.hpp>
 #include <cairn/layer/layer.hpp>
 #include <cairn/ops/copy/copy.hpp>
 #include <cairn/ops/positions/positions.hpp>
@@ -35,7 +36,8 @@ struct LearnedPositions {
 
   template <class T, detail::positions_run_on<T> Queue>
   static void forward(Queue& queue, const forward_call<T>& call) {
-    add_positions(queue, call.rows, call.in(0).size(), call.outputs[0], call.inputs[0], call.parameters[0]);
+    const T* const table = call.parameters[0] + detail::first_position(call) * Width;
+    add_positions(queue, call.rows, call.in(0).size(), call.outputs[0], call.inputs[0], table);
   }
 
   template <class T, detail::positions_run_on<T> Queue>

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include <cairn/layer/kept_tokens.hpp>
 #include <cairn/layer/layer.hpp>
 #include <cairn/ops/rotation/rotation.hpp>
 
@@ -56,7 +57,11 @@ struct RotaryEmbedding : detail::rotary_message {
 
   template <class T, detail::rotation_runs_on<T> Queue>
   static void forward(Queue& queue, const forward_call<T>& call) {
-    rotate(queue, rotation_of(call.in(0)), false, call.rows, call.outputs[0], call.inputs[0]);
+    const ops::rotation how = rotation_of(call.in(0));
+    const std::size_t first = detail::first_position(call);
+    if constexpr (detail::rotation_runs_from_any_on<Queue, T>)
+      rotate(queue, how, false, call.rows, call.outputs[0], call.inputs[0], first);
+    else rotate(queue, how, false, call.rows, call.outputs[0], call.inputs[0]);
   }
 
   template <class T, detail::rotation_runs_on<T> Queue>

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include <cairn/layer/kept_tokens.hpp>
 #include <cairn/layer/layer.hpp>
 #include <cairn/ops/copy/copy.hpp>
 #include <cairn/ops/positions/positions.hpp>
@@ -23,7 +24,10 @@ struct SinusoidalPositions {
 
   template <class T, detail::sinusoids_run_on<T> Queue>
   static void forward(Queue& queue, const forward_call<T>& call) {
-    add_sinusoids(queue, call.rows, call.in(0)[0], call.in(0).last(), call.outputs[0], call.inputs[0]);
+    const std::size_t tokens = call.in(0)[0], width = call.in(0).last(), first = detail::first_position(call);
+    if constexpr (detail::sinusoids_run_from_any_on<Queue, T>)
+      add_sinusoids(queue, call.rows, tokens, width, call.outputs[0], call.inputs[0], first);
+    else add_sinusoids(queue, call.rows, tokens, width, call.outputs[0], call.inputs[0]);
   }
 
   template <class T, detail::sinusoids_run_on<T> Queue>

@@ -127,6 +127,7 @@ private:
       if (frame_.sums != nullptr) call.over_ranks = (*frame_.sums)(call.random.position);
       call.dense = frame_.dense;
       call.steps = frame_.steps;
+      call.kept = frame_.kept;
       if (o.takes_next) call.then = program_.at(i + 1).as;
       if (is_last(i)) {
         call.passes_on = program_.in_strips && frame_.why != pass::evaluate;

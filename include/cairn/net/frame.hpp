@@ -75,6 +75,7 @@ struct frame : frozen_as_T<T> {
   std::size_t output_stride = 0;      // of the output and its gradient: see forward_call
   const dense_strides* dense = nullptr;
   const unrolled_steps<T>* steps = nullptr;
+  const kept_tokens<T>* kept = nullptr;
   bool may_overwrite_output_gradients = false; // of a block: not read after its backward
   std::byte* workspace = nullptr;
   std::byte* tape = nullptr; // of a chain inside a block

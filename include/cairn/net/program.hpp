@@ -71,6 +71,7 @@ struct program {
     bool names_parts = true;      // or its one chain and its stages have the block's name
     bool is_elementwise = false;  // see made_of.hpp
     bool packs_weight = false;    // see layer.hpp
+    std::size_t keeps = 0;        // elements of each token of a text: see layer/kept_tokens.hpp
     void (*block_forward)(Queue&, const chains_type&, const frame<T>&, bool tape, bool output) = nullptr;
     void (*block_backward)(Queue&, const chains_type&, const frame<T>&) = nullptr;
 
@@ -137,8 +138,8 @@ struct program {
 
   static constexpr tensor_list no_constants{};
 
-  std::size_t size() const { return stages.size(); }
-  const element& at(std::size_t position) const { return elements[order[position]]; }
+  constexpr std::size_t size() const { return stages.size(); }
+  constexpr const element& at(std::size_t position) const { return elements[order[position]]; }
 };
 
 // The stage whose first parameter is the weight of the layer at stage i: another one for a layer that is Tied.
@@ -245,6 +246,7 @@ struct compiled<Blueprint, T, Queue, Trains, pack<Elements...>, std::index_seque
       }
       if constexpr (requires { E::as_activation; }) e.as = E::as_activation;
       if constexpr (requires { E::packs_weight; }) e.packs_weight = E::packs_weight;
+      if constexpr (requires { E::keeps(in); }) e.keeps = E::keeps(in);
     }
     return e;
   }

@@ -75,8 +75,8 @@
                                                       matrix<const T>, const channel_norm<T>&, const T*, accumulated<T>*);       \
   EXTERN template void add_positions<T>(cpu::queue&, std::size_t, std::size_t, T*, const T*, const T*);                          \
   EXTERN template void positions_gradient<T>(cpu::queue&, std::size_t, std::size_t, std::size_t, accumulated<T>*, const T*);     \
-  EXTERN template void add_sinusoids<T>(cpu::queue&, std::size_t, std::size_t, std::size_t, T*, const T*);                       \
-  EXTERN template void rotate<T>(cpu::queue&, const rotation&, bool, std::size_t, T*, const T*);                                 \
+  EXTERN template void add_sinusoids<T>(cpu::queue&, std::size_t, std::size_t, std::size_t, T*, const T*, std::size_t);          \
+  EXTERN template void rotate<T>(cpu::queue&, const rotation&, bool, std::size_t, T*, const T*, std::size_t);                    \
   EXTERN template void rms_norm_forward<T>(cpu::queue&, std::size_t, std::size_t, double, T*, accumulated<T>*, const T*,         \
                                            const T*);                                                                            \
   EXTERN template void rms_norm_backward<T>(cpu::queue&, std::size_t, std::size_t, T*, accumulated<T>*, const T*, const T*,      \

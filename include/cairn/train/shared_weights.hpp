@@ -166,10 +166,15 @@ public:
   // those of now.
   void lend(frame<T>& f) const {
     typename prepared_weights<Plan, T, Device>::own_copy none{};
-    prepared_.lend(this->device(), none, f, this->parameters().data(), this->buffers().data());
-    f.buffers = this->every_buffer().data(); // which an evaluation only reads
+    lend(f, none);
   }
 
+  // The same for any type of elements, with the caller's own copy of the weights, if it needs one.
+  using own_weights = typename prepared_weights<Plan, T, Device>::own_copy;
+  void lend(frame<T>& f, own_weights& own) const {
+    prepared_.lend(this->device(), own, f, this->parameters().data(), this->buffers().data());
+    f.buffers = this->every_buffer().data(); // which an evaluation only reads
+  }
   // Makes what evaluations read besides the weights, unless it is there.
   void prepare() const {
     [[maybe_unused]] const auto turn = this->turn();

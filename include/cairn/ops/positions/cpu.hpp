@@ -84,7 +84,7 @@ void positions_gradient(cpu::queue& queue, std::size_t samples, std::size_t coun
 
 template <class T>
 void add_sinusoids(cpu::queue& queue, std::size_t samples, std::size_t length, std::size_t width, T* output,
-                   const std::type_identity_t<T>* input) {
+                   const std::type_identity_t<T>* input, std::size_t first_position = 0) {
   using sum = accumulated<T>;
   const detail::set_for_results<T> set = detail::widest_for_results<T>();
   const std::size_t strips = (width + detail::strip - 1) / detail::strip; // an even number of columns each, but for the last
@@ -96,7 +96,7 @@ void add_sinusoids(cpu::queue& queue, std::size_t samples, std::size_t length, s
     for (std::size_t i = 0; 2 * i < columns; ++i) frequency[i] = detail::frequency_of(10000, begin / 2 + i, width);
     alignas(64) sum table[detail::strip];
     for (std::size_t t = first; t < std::min(length, first + detail::positions_of_part); ++t) {
-      detail::write_sinusoids(table, static_cast<double>(t), begin, columns, frequency.data());
+      detail::write_sinusoids(table, static_cast<double>(first_position + t), begin, columns, frequency.data());
       for (std::size_t s = 0; s < samples; ++s) {
         const std::size_t at = (s * length + t) * width + begin;
         detail::run_mixed<T>(set, detail::add_element{}, columns, detail::written{output + at},

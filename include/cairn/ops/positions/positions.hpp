@@ -24,10 +24,13 @@ void positions_gradient(detail::queue_without_this_op, std::size_t samples, std:
 
 // output(s, t, j) = input(s, t, j) + sin(t f) for an even j, + cos(t f) for an odd one, where f = 10000^(-2 floor(j / 2) / width)
 // is found in double and each sine is rounded to the type of sums. Both are (samples, length, width). The output may lie on the
-// input.
+// input. With one more argument t begins at that one in place of 0.
 template <class T>
 void add_sinusoids(detail::queue_without_this_op, std::size_t samples, std::size_t length, std::size_t width, T* output,
                    const std::type_identity_t<T>* input) = delete;
+template <class T>
+void add_sinusoids(detail::queue_without_this_op, std::size_t samples, std::size_t length, std::size_t width, T* output,
+                   const std::type_identity_t<T>* input, std::size_t first_position) = delete;
 
 } // namespace cairn::ops
 
@@ -39,6 +42,9 @@ concept positions_run_on = requires(Queue& queue, std::size_t n, T* y, const T* 
   add_positions(queue, n, n, y, x, x);
   positions_gradient(queue, n, n, n, sum, x);
 };
+template <class Queue, class T>
+concept sinusoids_run_from_any_on =
+    requires(Queue& queue, std::size_t n, T* y, const T* x) { add_sinusoids(queue, n, n, n, y, x, n); };
 template <class Queue, class T>
 concept sinusoids_run_on = requires(Queue& queue, std::size_t n, T* y, const T* x) { add_sinusoids(queue, n, n, n, y, x); };
 

@@ -43,7 +43,7 @@ namespace cairn::ops {
 
 template <class T>
 void rotate(cpu::queue& queue, const rotation& how, bool back, std::size_t samples, T* output,
-            const std::type_identity_t<T>* input) {
+            const std::type_identity_t<T>* input, std::size_t first_position = 0) {
   using wide = accumulated<T>;
   const detail::set_for_results<T> set = detail::widest_for_results<T>();
   const std::size_t half = how.turned / 2, strips = (half + detail::strip - 1) / detail::strip;
@@ -62,7 +62,7 @@ void rotate(cpu::queue& queue, const rotation& how, bool back, std::size_t sampl
       for (std::size_t i = 0; i < columns; ++i) frequency[i] = detail::frequency_of(how.base, begin + i, how.turned);
       for (std::size_t t = first; t < end; ++t) {
         for (std::size_t i = 0; i < columns; ++i) {
-          const double angle = static_cast<double>(t) * frequency[i];
+          const double angle = static_cast<double>(first_position + t) * frequency[i];
           cosine[i] = static_cast<wide>(std::cos(angle));
           sine[i] = static_cast<wide>(back ? -std::sin(angle) : std::sin(angle));
         }

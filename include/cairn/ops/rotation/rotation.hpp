@@ -18,10 +18,14 @@ struct rotation {
 };
 
 // Rotates the pairs of every row of the input (samples, length, columns), or rotates them back; all other elements are copied.
-// Angles are found in double, and each sine is rounded to the type of sums. The output may be the input.
+// Angles are found in double, and each sine is rounded to the type of sums. The output may be the input. With one more argument
+// the first position is that one in place of 0.
 template <class T>
 void rotate(detail::queue_without_this_op, const rotation& how, bool back, std::size_t samples, T* output,
             const std::type_identity_t<T>* input) = delete;
+template <class T>
+void rotate(detail::queue_without_this_op, const rotation& how, bool back, std::size_t samples, T* output,
+            const std::type_identity_t<T>* input, std::size_t first_position) = delete;
 
 } // namespace cairn::ops
 
@@ -31,5 +35,8 @@ namespace cairn::detail {
 template <class Queue, class T>
 concept rotation_runs_on =
     requires(Queue& queue, const rotation& how, T* y, const T* x) { rotate(queue, how, false, std::size_t{1}, y, x); };
+template <class Queue, class T>
+concept rotation_runs_from_any_on =
+    requires(Queue& queue, const rotation& how, std::size_t n, T* y, const T* x) { rotate(queue, how, false, n, y, x, n); };
 
 } // namespace cairn::detail

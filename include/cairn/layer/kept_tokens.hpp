@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace cairn::detail {
+
+// What a text::session keeps of the tokens that it has taken, for the call of a layer that gets the next ones. The layer's input
+// is those alone: their positions in the text are `taken`, taken + 1 and so on. A layer with the member
+//
+//   static constexpr std::size_t keeps(const arguments& in); // elements of each token
+//
+// has memory of its own, (positions, keeps(in)), whose first `taken` rows are as it wrote them before.
+template <class T>
+struct kept_tokens {
+  std::size_t taken = 0;
+  T* memory = nullptr;
+  const std::size_t* begin = nullptr; // of each layer, by its number
+
+  // The memory of a layer, by the number in its call: call.kept->of(call.random.position).
+  T* of(std::uint32_t layer) const { return memory + begin[layer]; }
+};
+
+// The position of the first token of a call.
+template <class Call>
+std::size_t first_position(const Call& call) {
+  return call.kept != nullptr ? call.kept->taken : 0;
+}
+
+} // namespace cairn::detail
