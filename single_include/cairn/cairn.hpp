@@ -22999,6 +22999,8 @@ struct backward_call {
 //   strided             it obeys call.output_stride [false]
 //   packs_weight        its first parameter, of rank 2 or more, is the weight of products, which it can read from call.packed
 //                       where that replaces() the weight [false]
+//   takes_tokens_apart  it makes of each token of a text what it makes of that token alone, but for what it keeps [false]
+//   keeps(in)           elements of each token of a text that it keeps: see layer/kept_tokens.hpp [none]
 //   options_are_right   whether its template arguments are valid. If not, its right<L>() has a static_assert that fails with a
 //                       sentence, which is then the only error of a network [true]
 //   as_activation       the activation that a layer before it can fuse [activation::none]
@@ -23439,16 +23441,12 @@ private:
   static void attend_to_kept(Queue& queue, const forward_call<T>& call) {
     const ops::attention_operands<const T> in = columns(call, call.inputs[0]);
     ops::attention_extents of = extents(call);
-    const std::size_t columns_kept = 2 * key_heads * of.width;
-    T* const all = call.kept->of(call.random.position);
-    copy_matrix(queue, ops::matrix<T>{all + call.kept->taken * columns_kept, of.queries, columns_kept},
-                ops::matrix<const T>{in.key, of.queries, columns_kept, in.key_stride});
     of.first_place = call.kept->taken;
     of.keys += of.first_place;
-    const T* const keys = all;
-    attention_forward(
-        queue, of, call.outputs[0], nullptr,
-        ops::attention_operands<const T>{in.query, keys, keys + key_heads * of.width, in.query_stride, columns_kept});
+    const std::size_t values = key_heads * of.width, row = 2 * values;
+    T* const all = call.kept->of(call.random.position);
+    copy_matrix(queue, ops::matrix<T>{all + of.first_place * row, of.queries, row}, {in.key, of.queries, row, in.key_stride});
+    attention_forward(queue, of, call.outputs[0], nullptr, {in.query, all, all + values, in.query_stride, row});
   }
   template <class Call>
   static ops::attention_extents extents(const Call& call) {
@@ -23810,8 +23808,8 @@ struct checked_calls : calls_message {
 
 // cairn/layer/layer_members.hpp
 
-// The members of a layer, each with the form that it must have. A member of another form is an error, not a member that is
-// left out: otherwise a layer with a misspelt signature would be trained without its parameters.
+// The members of a layer, each with the form that it must have. A member of another form is an error, and not left out: otherwise
+// a layer with a misspelt signature would be trained without its parameters.
 namespace cairn::detail {
 
 // All names that a layer may have. In a class derived from a layer and from these, a name that both have is ambiguous: so it
@@ -23819,7 +23817,7 @@ namespace cairn::detail {
 struct names_of_layers {
   int outputs, backward_reads, accepts, inputs, constants, takes, depends, parameters, buffers, tape, workspace, flops, in_place,
       reshapes, input_gradient_on_input, fuses, adds, strided, skips_gradients, adds_gradients, packs_weight, sums_over_ranks,
-      as_activation;
+      as_activation, keeps;
 };
 template <class L>
 struct layer_and_names : L, names_of_layers {};
@@ -23900,6 +23898,9 @@ concept right_sums_over_ranks = requires(const arguments& in) {
   { L::sums_over_ranks(in) } -> std::convertible_to<summed_numbers>;
 } || final_layer<L> || requires { &layer_and_names<L>::sums_over_ranks; };
 template <class L>
+concept right_keeps = std::is_same_v<decltype(L::keeps(std::declval<const arguments&>())), std::size_t> || final_layer<L> ||
+                      requires { &layer_and_names<L>::keeps; };
+template <class L>
 concept right_as_activation = std::is_same_v<decltype(L::as_activation), const activation> || final_layer<L> ||
                               requires { &layer_and_names<L>::as_activation; };
 
@@ -23914,7 +23915,7 @@ concept right_layer =
     right_depends<L> && right_parameters<L> && right_buffers<L> && right_tape<L> && right_workspace<L> && right_flops<L> &&
     right_in_place<L> && right_reshapes<L> && right_input_gradient_on_input<L> && right_fuses<L> && right_adds<L> &&
     right_strided<L> && right_skips_gradients<L> && right_adds_gradients<L> && right_packs_weight<L> &&
-    right_sums_over_ranks<L> && right_as_activation<L>;
+    right_sums_over_ranks<L> && right_as_activation<L> && right_keeps<L>;
 
 } // namespace cairn::detail
 
@@ -23976,6 +23977,9 @@ struct layer_message {
     else if constexpr (!right_sums_over_ranks<L>)
       static_assert(is_right<Checked>, "layer: sums_over_ranks has another signature, expected static constexpr "
                                        "summed_numbers sums_over_ranks(const arguments& in); see checked_layer<type>");
+    else if constexpr (!right_keeps<L>)
+      static_assert(is_right<Checked>, "layer: keeps has another signature, expected static constexpr std::size_t "
+                                       "keeps(const arguments& in); see checked_layer<type>");
     else
       static_assert(is_right<Checked>,
                     "layer: in_place, reshapes, input_gradient_on_input, fuses, adds, strided, skips_gradients, "

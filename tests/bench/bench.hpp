@@ -150,6 +150,7 @@ bool bench_ffnet(const request&);
 bool bench_mlp(const request&);
 bool bench_chain(const request&);
 bool bench_densenet(const request&);
+bool bench_generate(const request&);
 bool bench_gpt(const request&);
 bool bench_vgg(const request&);
 bool bench_ddp(const request&);

@@ -7,6 +7,7 @@
   compare.py --part convolutions --bench build/tests/bench/bench --peer PYTHON [--onednn build/tests/bench/bench_onednn]
   compare.py --part densenet --bench build/tests/bench/bench --peer "PYTHON torch_peer.py"
   compare.py --part gpt --bench build/tests/bench/bench --peer PYTHON
+  compare.py --part generate --bench build/tests/bench/bench --peer PYTHON
 
 The bench is built with -DCAIRN_BUILD_BENCH=ON. --peer is the command of a program with the workloads, options and JSON
 lines of PyTorch's; --program one that prints "small X us medium Y us" for the two ffnets (libtorch's C++ API, dlib). Runs
@@ -30,6 +31,7 @@ import sys
 import time
 
 import densenet
+import generate
 import gpt
 import kernels
 import precision
@@ -176,7 +178,7 @@ def main():
     p.add_argument("--rounds", type=int, default=5)
     p.add_argument("--out", default="tests/bench/RESULTS.md")
     p.add_argument("--only", default="", help="regular expression for the workloads' names")
-    p.add_argument("--part", choices=["all", "ranks", "densenet", "gpt", "precision", *kernels.KINDS], default="all", help="what is measured and written")
+    p.add_argument("--part", choices=["all", "ranks", "densenet", "generate", "gpt", "precision", *kernels.KINDS], default="all", help="what is measured and written")
     p.add_argument("--tries", type=int, default=1, help="most times that a disturbed run is made")
     p.add_argument("--wait", type=float, default=0, help="seconds to wait for a quiet moment before a run")
     p.add_argument("--mpirun", default="mpirun --oversubscribe --bind-to none", help="what starts the ranks of mpi; empty: none")
@@ -212,6 +214,11 @@ def main():
     if a.part == "densenet":
         section = densenet.section(tools, densenet.measure(tools, a.bench, peer, a.rounds, say))
         write(a.out, with_section(open(a.out).read(), densenet.HEADING, section))
+        print("\n" + section)
+        return
+    if a.part == "generate":
+        section = generate.section(tools, generate.measure(tools, a.bench, peer, a.rounds, say))
+        write(a.out, with_section(open(a.out).read(), generate.HEADING, section))
         print("\n" + section)
         return
     if a.part == "gpt":

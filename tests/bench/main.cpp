@@ -22,6 +22,7 @@ int usage(const char* fault) {
       "  chain --mode naive|sqrt|fused|fused_sqrt --depth 10|30|100|300\n"
       "  densenet --mode naive|efficient, also with --world 2 on threads, or first_block|within_140|blocks|efficient_blocks\n"
       "  gpt --mode naive|budget_8|fused_10, also naive with --world 2, or attention_64|attention_256|attention_1024\n"
+      "  generate --mode characters|characters_floor|gpt2|gpt2_floor   a text, token by token\n"
       "  vgg                                      VGG-11 on images of 32 x 32\n"
       "  ddp --world N --mode overlapped --bucket-mb 0.0625|0.25|1|4|25, or --mode after_backward "
       "--bucket-mb 1|25\n"
@@ -73,6 +74,7 @@ int main(int count, char** words) {
     if (asked.workload == "chain") known = bench_chain(asked);
     if (asked.workload == "densenet") known = bench_densenet(asked);
     if (asked.workload == "gpt") known = bench_gpt(asked);
+    if (asked.workload == "generate") known = bench_generate(asked);
     if (asked.workload == "vgg") known = bench_vgg(asked);
     if (asked.workload == "ddp") known = bench_ddp(asked);
     if (asked.workload == "ping") known = bench_ping(asked);

@@ -91,16 +91,12 @@ private:
   static void attend_to_kept(Queue& queue, const forward_call<T>& call) {
     const ops::attention_operands<const T> in = columns(call, call.inputs[0]);
     ops::attention_extents of = extents(call);
-    const std::size_t columns_kept = 2 * key_heads * of.width;
-    T* const all = call.kept->of(call.random.position);
-    copy_matrix(queue, ops::matrix<T>{all + call.kept->taken * columns_kept, of.queries, columns_kept},
-                ops::matrix<const T>{in.key, of.queries, columns_kept, in.key_stride});
     of.first_place = call.kept->taken;
     of.keys += of.first_place;
-    const T* const keys = all;
-    attention_forward(
-        queue, of, call.outputs[0], nullptr,
-        ops::attention_operands<const T>{in.query, keys, keys + key_heads * of.width, in.query_stride, columns_kept});
+    const std::size_t values = key_heads * of.width, row = 2 * values;
+    T* const all = call.kept->of(call.random.position);
+    copy_matrix(queue, ops::matrix<T>{all + of.first_place * row, of.queries, row}, {in.key, of.queries, row, in.key_stride});
+    attention_forward(queue, of, call.outputs[0], nullptr, {in.query, all, all + values, in.query_stride, row});
   }
   template <class Call>
   static ops::attention_extents extents(const Call& call) {

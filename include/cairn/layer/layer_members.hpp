@@ -4,11 +4,12 @@
 #include <concepts>
 #include <cstddef>
 #include <type_traits>
+#include <utility>
 
 #include <cairn/layer/layer.hpp>
 
-// The members of a layer, each with the form that it must have. A member of another form is an error, not a member that is
-// left out: otherwise a layer with a misspelt signature would be trained without its parameters.
+// The members of a layer, each with the form that it must have. A member of another form is an error, and not left out: otherwise
+// a layer with a misspelt signature would be trained without its parameters.
 namespace cairn::detail {
 
 // All names that a layer may have. In a class derived from a layer and from these, a name that both have is ambiguous: so it
@@ -16,7 +17,7 @@ namespace cairn::detail {
 struct names_of_layers {
   int outputs, backward_reads, accepts, inputs, constants, takes, depends, parameters, buffers, tape, workspace, flops, in_place,
       reshapes, input_gradient_on_input, fuses, adds, strided, skips_gradients, adds_gradients, packs_weight, sums_over_ranks,
-      as_activation;
+      as_activation, keeps;
 };
 template <class L>
 struct layer_and_names : L, names_of_layers {};
@@ -97,6 +98,9 @@ concept right_sums_over_ranks = requires(const arguments& in) {
   { L::sums_over_ranks(in) } -> std::convertible_to<summed_numbers>;
 } || final_layer<L> || requires { &layer_and_names<L>::sums_over_ranks; };
 template <class L>
+concept right_keeps = std::is_same_v<decltype(L::keeps(std::declval<const arguments&>())), std::size_t> || final_layer<L> ||
+                      requires { &layer_and_names<L>::keeps; };
+template <class L>
 concept right_as_activation = std::is_same_v<decltype(L::as_activation), const activation> || final_layer<L> ||
                               requires { &layer_and_names<L>::as_activation; };
 
@@ -111,6 +115,6 @@ concept right_layer =
     right_depends<L> && right_parameters<L> && right_buffers<L> && right_tape<L> && right_workspace<L> && right_flops<L> &&
     right_in_place<L> && right_reshapes<L> && right_input_gradient_on_input<L> && right_fuses<L> && right_adds<L> &&
     right_strided<L> && right_skips_gradients<L> && right_adds_gradients<L> && right_packs_weight<L> &&
-    right_sums_over_ranks<L> && right_as_activation<L>;
+    right_sums_over_ranks<L> && right_as_activation<L> && right_keeps<L>;
 
 } // namespace cairn::detail
