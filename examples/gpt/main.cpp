@@ -87,7 +87,7 @@ using solved_step = solved_curve::step;
 // Writes on after the prompt, or after a line break.
 template <class Trainer>
 void write(const Trainer& train, const text::characters& letters, const job& j, result& out) {
-  model<Net, batch<1>> net;
+  cairn::model<Net, batch<1>> net;
   net.copy_parameters(train);
   const std::vector<std::int32_t> prompt = j.prompt.empty() ? std::vector<std::int32_t>{0} : letters.encode(j.prompt);
   const auto start = std::chrono::steady_clock::now();

@@ -44772,10 +44772,11 @@ constexpr bool takes_all_apart() {
 struct takes_no_text_message {
   template <class Wrong>
   static constexpr bool right() {
-    static_assert(
-        is_right<Wrong>,
-        "text::session: expected a model<...> on a cpu whose network takes tokens and makes the scores of the next one "
-        "at each, (T, Vocabulary); write Sequential<Inputs<integers<T>>, Embedding<...>, ...>; see takes_no_text<type>");
+    static_assert(is_right<Wrong>,
+                  "text::session: expected a model<...> on a cpu whose network takes tokens and makes the scores of the next one "
+                  "at each, (T, Vocabulary), as Sequential<Inputs<integers<T>>, Embedding<...>, ...>; give a model the weights "
+                  "of a trainer "
+                  "by net.copy_parameters(train); see takes_no_text<type>");
     return false;
   }
 };
@@ -44921,7 +44922,11 @@ public:
   explicit session(const Model&, const types::session_options& = {}) {
     if constexpr (!is_right) return;
   }
-  void take(const auto&) {} // so that there is only one error
+  // So that there is only one error.
+  using number = float;
+  static constexpr std::size_t capacity = 1, vocabulary = 1, kept_bytes = 0;
+  std::span<const number> take(std::span<const std::int32_t>) { return {}; }
+  std::size_t size() const { return 0; }
   void clear() {}
 };
 
