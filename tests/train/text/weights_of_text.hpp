@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace cairn::testing {
+namespace testing {
 
 // Gives every parameter another number, so that no two tokens, positions or heads are alike.
 template <class Model>
@@ -22,4 +22,4 @@ inline std::int32_t token_at(std::size_t t, std::size_t vocabulary) {
   return static_cast<std::int32_t>((t * t + 3 * t + 1) % vocabulary);
 }
 
-} // namespace cairn::testing
+} // namespace testing
