@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <exception>
 #include <optional>
@@ -21,7 +20,6 @@
 #include <cairn/cairn.hpp>
 #include <cairn/data/text/text.hpp>
 #include <cairn/report/charts.hpp>
-#include <cairn/train/text/generate.hpp>
 
 #include "../arena_use.hpp"
 #include "../command_line.hpp"
@@ -203,10 +201,9 @@ int train_chosen(const job& j, const command_line& given, int count, char** word
     if (ranks.first()) std::printf("policy %s, ", name.c_str());
     metrics = {};
     last = how(ranks, j, m, step, metrics);
-    const result& r = last;
-    results.row({name, std::to_string(ranks.size()), report::format_bytes(r.planned), report::format_bytes(r.measured),
-                 report::format_duration(r.step_seconds), report::format_duration(r.seconds), report::format_fixed(r.held_out, 3),
-                 report::format_checksum(r.weights)});
+    results.row({name, std::to_string(ranks.size()), report::format_bytes(last.planned), report::format_bytes(last.measured),
+                 report::format_duration(last.step_seconds), report::format_duration(last.seconds),
+                 report::format_fixed(last.held_out, 3), report::format_checksum(last.weights)});
   };
   for (const entry& e : chosen) train(e.name, e.run, {});
   if (curve) train("budget " + j.budget, &run<store_all>, solved);

@@ -327,6 +327,7 @@
 #include <cairn/train/staging_slots.hpp>                  // moves batches to a device with memory of its own
 #include <cairn/train/state/weight_names.hpp>             // the names in a file of weights, and those of a network
 #include <cairn/train/state/weights_in_files.hpp>         // the layout of parameters in files
+#include <cairn/train/text/drawn_tokens.hpp>              // tokens, drawn from scores
 #include <cairn/train/text/generate.hpp>                  // a text, token by token
 #include <cairn/train/text/one_text.hpp>                  // a network for the next tokens of one text
 #include <cairn/train/text/text_session.hpp>              // evaluates a text, whose keys and values are kept

@@ -18620,9 +18620,6 @@ concept positions_run_on = requires(Queue& queue, std::size_t n, T* y, const T* 
   positions_gradient(queue, n, n, n, sum, x);
 };
 template <class Queue, class T>
-concept sinusoids_run_from_any_on =
-    requires(Queue& queue, std::size_t n, T* y, const T* x) { add_sinusoids(queue, n, n, n, y, x, n); };
-template <class Queue, class T>
 concept sinusoids_run_on = requires(Queue& queue, std::size_t n, T* y, const T* x) { add_sinusoids(queue, n, n, n, y, x); };
 
 } // namespace cairn::detail
@@ -18937,9 +18934,6 @@ namespace cairn::detail {
 template <class Queue, class T>
 concept rotation_runs_on =
     requires(Queue& queue, const rotation& how, T* y, const T* x) { rotate(queue, how, false, std::size_t{1}, y, x); };
-template <class Queue, class T>
-concept rotation_runs_from_any_on =
-    requires(Queue& queue, const rotation& how, std::size_t n, T* y, const T* x) { rotate(queue, how, false, n, y, x, n); };
 
 } // namespace cairn::detail
 
@@ -23185,6 +23179,11 @@ struct kept_tokens {
   T* of(std::uint32_t layer) const { return memory + begin[layer]; }
 };
 
+// Whether a device whose queue is Queue keeps tokens. Not a question of which ops there are: the answer must be the same in every
+// file of a program, also in one that does not include all of them.
+template <class Queue>
+inline constexpr bool keeps_tokens_on = std::is_same_v<Queue, cpu::queue>;
+
 // The position of the first token of a call.
 template <class Call>
 std::size_t first_position(const Call& call) {
@@ -23393,7 +23392,8 @@ struct core : detail::attention_message, detail::attention_constants_message {
     return tensor{Heads, in[0][0]}.of(element::accumulated);
   }
 
-  // Keys and values.
+  // Of a text are kept keys and values.
+  static constexpr bool takes_tokens_apart = options::band.after == 0;
   static constexpr std::size_t keeps(const arguments& in) { return in[0].last() / parts * 2 * key_heads; }
 
   // Two products forward. Backward makes the scores again and has four more. Softmax is about 20 operations a score, and a draw
@@ -23410,7 +23410,7 @@ struct core : detail::attention_message, detail::attention_constants_message {
   template <class T, detail::attends_on<T, options::have_extras> Queue>
     requires(!stores || detail::stored_attention_runs_on<Queue, T>)
   static void forward(Queue& queue, const forward_call<T>& call) {
-    if constexpr (detail::sinusoids_run_from_any_on<Queue, T>)
+    if constexpr (detail::keeps_tokens_on<Queue>)
       if (call.kept != nullptr) return attend_to_kept(queue, call);
     const ops::attention_operands<const T> in = columns(call, call.inputs[0]);
     if constexpr (stores) stored_attention_forward(queue, extents(call), call.outputs[0], call.tape[0], in);
@@ -24687,6 +24687,7 @@ struct Dropout : detail::dropout_message {
 
   static constexpr reads backward_reads = reads::nothing;
   static constexpr bool in_place = true;
+  static constexpr bool takes_tokens_apart = true;
 
   static constexpr tensor outputs(const arguments& in) { return in[0]; }
 
@@ -24718,6 +24719,7 @@ struct elementwise_layer {
   static_assert(Reads == reads::input || Reads == reads::output, "elementwise_layer: the slope reads the input or the output");
   static constexpr reads backward_reads = Reads;
   static constexpr bool in_place = true;
+  static constexpr bool takes_tokens_apart = true;
 
   static constexpr tensor outputs(const arguments& in) { return in[0]; }
 
@@ -24858,6 +24860,7 @@ struct Embedding : detail::embedding_message {
   static constexpr bool options_are_right = has_padding_alone && (padding == detail::no_padding || padding < Vocabulary);
 
   static constexpr reads backward_reads = reads::input;
+  static constexpr bool takes_tokens_apart = true;
   static constexpr bool skips_gradients = true;
 
   static constexpr bool accepts(const arguments& in) {
@@ -26017,6 +26020,7 @@ struct Inputs {
   static constexpr std::size_t takes = inputs.size();
   static constexpr reads backward_reads = reads::nothing;
   static constexpr bool in_place = true;
+  static constexpr bool takes_tokens_apart = true;
   static constexpr bool reshapes = true;
   static constexpr bool takes_no_place = true; // PyTorch has no such layer, and names do not count it
 
@@ -26071,6 +26075,7 @@ struct LayerNorm {
   static constexpr reads backward_reads = reads::input;
   static constexpr bool in_place = true;
   static constexpr bool skips_gradients = true;
+  static constexpr bool takes_tokens_apart = true;
 
   static constexpr bool accepts(const arguments& in) { return in[0].is_real() && in[0].rank() > 0 && in[0].last() == Features; }
   static constexpr tensor outputs(const arguments& in) { return in[0]; }
@@ -26167,6 +26172,7 @@ struct LearnedPositions {
   static constexpr reads backward_reads = reads::nothing;
   static constexpr bool in_place = true;
   static constexpr bool skips_gradients = true;
+  static constexpr bool takes_tokens_apart = true;
 
   static constexpr bool accepts(const arguments& in) {
     return in[0].is_real() && in[0].rank() == 2 && in[0][0] <= Positions && in[0].last() == Width;
@@ -26214,6 +26220,7 @@ struct Linear {
   static constexpr bool input_gradient_on_input = true; // the gradient of the weight is made first
   static constexpr bool fuses = true;
   static constexpr bool adds = true;
+  static constexpr bool takes_tokens_apart = true;
   static constexpr bool strided = true;
   static constexpr bool skips_gradients = true;
   static constexpr bool adds_gradients = true; // the gradient of the weight is made before that of the input
@@ -26810,6 +26817,7 @@ struct RMSNorm {
   static constexpr reads backward_reads = reads::input;
   static constexpr bool in_place = true;
   static constexpr bool skips_gradients = true;
+  static constexpr bool takes_tokens_apart = true;
 
   static constexpr bool accepts(const arguments& in) { return in[0].is_real() && in[0].rank() > 0 && in[0].last() == Features; }
   static constexpr tensor outputs(const arguments& in) { return in[0]; }
@@ -26874,6 +26882,7 @@ struct RotaryEmbedding : detail::rotary_message {
 
   static constexpr reads backward_reads = reads::nothing;
   static constexpr bool in_place = true;
+  static constexpr bool takes_tokens_apart = true;
 
   static constexpr bool accepts(const arguments& in) {
     if (!in[0].is_real() || in[0].rank() != 2 || in[0].last() % all_heads != 0) return false;
@@ -26892,8 +26901,7 @@ struct RotaryEmbedding : detail::rotary_message {
   static void forward(Queue& queue, const forward_call<T>& call) {
     const ops::rotation how = rotation_of(call.in(0));
     const std::size_t first = detail::first_position(call);
-    if constexpr (detail::rotation_runs_from_any_on<Queue, T>)
-      rotate(queue, how, false, call.rows, call.outputs[0], call.inputs[0], first);
+    if constexpr (detail::keeps_tokens_on<Queue>) rotate(queue, how, false, call.rows, call.outputs[0], call.inputs[0], first);
     else rotate(queue, how, false, call.rows, call.outputs[0], call.inputs[0]);
   }
 
@@ -27000,6 +27008,7 @@ namespace cairn {
 struct SinusoidalPositions {
   static constexpr reads backward_reads = reads::nothing;
   static constexpr bool in_place = true;
+  static constexpr bool takes_tokens_apart = true;
 
   static constexpr bool accepts(const arguments& in) { return in[0].is_real() && in[0].rank() == 2; }
   static constexpr tensor outputs(const arguments& in) { return in[0]; }
@@ -27009,7 +27018,7 @@ struct SinusoidalPositions {
   template <class T, detail::sinusoids_run_on<T> Queue>
   static void forward(Queue& queue, const forward_call<T>& call) {
     const std::size_t tokens = call.in(0)[0], width = call.in(0).last(), first = detail::first_position(call);
-    if constexpr (detail::sinusoids_run_from_any_on<Queue, T>)
+    if constexpr (detail::keeps_tokens_on<Queue>)
       add_sinusoids(queue, call.rows, tokens, width, call.outputs[0], call.inputs[0], first);
     else add_sinusoids(queue, call.rows, tokens, width, call.outputs[0], call.inputs[0]);
   }
@@ -30096,7 +30105,8 @@ template <std::size_t In, std::size_t Out>
 struct linear_of_tokens {
   using linear = Linear<In, Out>;
   static constexpr reads backward_reads = linear::backward_reads;
-  static constexpr bool fuses = true, adds = true, strided = true, skips_gradients = true, packs_weight = true;
+  static constexpr bool fuses = true, adds = true, strided = true, skips_gradients = true, packs_weight = true,
+                        takes_tokens_apart = true;
 
   static constexpr bool accepts(const arguments& in) { return in[0].rank() == 2 && linear::accepts(in); }
   static constexpr tensor outputs(const arguments& in) { return linear::outputs(in); }
@@ -31055,6 +31065,12 @@ inline constexpr const program<T, Queue>& program_of = compiled<Blueprint, T, Qu
 // The same for evaluation alone: the training step is not even planned.
 template <class Blueprint, class T, class Queue>
 inline constexpr const program<T, Queue>& evaluation_of = compiled<Blueprint, T, Queue, false>::value;
+
+// Where an evaluation leaves the output of a whole network, in its arena.
+template <class Blueprint>
+constexpr const place& place_of_output() {
+  return Blueprint::evaluated::memory.at[Blueprint::evaluated::schedule.loss].input;
+}
 
 } // namespace cairn::detail
 
@@ -36681,7 +36697,7 @@ public:
     return shown(evaluated(rows));
   }
   tensor_view<const T> evaluated(std::size_t rows) {
-    const std::byte* const made = evaluation_arena().data() + place_of_evaluated().offset();
+    const std::byte* const made = evaluation_arena().data() + place_of_output<plan>().offset();
     return outputs_type::view(reinterpret_cast<const T*>(made), 0, rows, outputs_type::values);
   }
   // The same in memory of its own (with a with_all_outputs, an array of all outputs), or in the caller's memory.
@@ -36690,7 +36706,7 @@ public:
                                                                           const Lend& lend, const char* where, const Wait& wait) {
     const tensor_view<const sum> first = evaluate(code, inputs, lend, where, wait);
     if constexpr (!plan::all_outputs) return fetched(first, wait);
-    else return fetched_outputs(place_of_evaluated(), first.rows(), wait);
+    else return fetched_outputs(place_of_output<plan>(), first.rows(), wait);
   }
   template <class Code, step_inputs Inputs, class Lend, class Wait>
   tensor_view<const sum> evaluate_into(const Code& code, const Inputs& inputs, std::span<sum> into, const Lend& lend,
@@ -36739,7 +36755,6 @@ private:
       return evaluation_;
     } else return arena_;
   }
-  static constexpr const place& place_of_evaluated() { return plan::evaluated::memory.at[plan::evaluated::schedule.loss].input; }
   template <class Lend>
   frame<T> with_taken(std::size_t rows, const Lend& lend) {
     frame<T> f = lend(rows);
@@ -43293,8 +43308,7 @@ public:
     frame_.rows = rows;
     frame_.inputs = taken_.tensors_taken();
     detail::run_forward(detail::evaluation_of<plan, T, cpu::queue>, queue_, frame_);
-    const auto* const made =
-        reinterpret_cast<const T*>(arena_ + plan::evaluated::memory.at[plan::evaluated::schedule.loss].input.offset());
+    const auto* const made = reinterpret_cast<const T*>(arena_ + detail::place_of_output<plan>().offset());
     return outputs_type::view(made, 0, rows, outputs_type::values);
   }
   template <class E, std::size_t N>
@@ -44639,6 +44653,92 @@ inline bool is_no_weight(std::string_view name) {
 
 } // namespace cairn::detail
 
+// cairn/train/text/drawn_tokens.hpp
+
+namespace cairn::types {
+
+// Options of text::generate(), by name: text::generate(net, prompt, {.tokens = 500, .temperature = 0.8, .seed = 3}).
+struct generate_options {
+  std::size_t tokens = 100;      // to write, at most
+  double temperature = 1;        // scores are divided by it; 0: always the token of the highest score
+  std::size_t top_k = 0;         // draws from the so many most probable tokens; 0: from all
+  double top_p = 1;              // draws from the fewest tokens whose probabilities are so much together
+  std::size_t vocabulary = 0;    // draws from the first so many tokens, where a network has more than there are; 0: from all
+  std::uint64_t seed = 0;        // a text for each
+  std::int32_t end_of_text = -1; // the text ends before this token
+  std::size_t threads = 1;       // inside one operation; 0 is one for each core
+};
+
+} // namespace cairn::types
+
+namespace cairn::detail {
+
+inline void check(const types::generate_options& how, std::size_t vocabulary) {
+  const auto wrong = [](const char* option, const char* expected, double found) {
+    throw input_error(std::string("text::generate: expected .") + option + expected + ", found " + std::to_string(found));
+  };
+  if (!(how.temperature >= 0) || std::isinf(how.temperature)) wrong("temperature", " of 0 or more", how.temperature);
+  if (how.vocabulary > vocabulary)
+    wrong("vocabulary", (" of 0 to the network's " + std::to_string(vocabulary)).c_str(), static_cast<double>(how.vocabulary));
+  if (!(how.top_p > 0 && how.top_p <= 1)) wrong("top_p", " above 0 and at most 1", how.top_p);
+}
+
+// Draws tokens from scores. Of equal scores the one of the lower token comes first.
+class drawn_tokens {
+public:
+  drawn_tokens(std::size_t vocabulary, const types::generate_options& how) : how_(how), order_(vocabulary), weights_(vocabulary) {
+    check(how, vocabulary);
+    if (how.vocabulary > 0) order_.resize(how.vocabulary), weights_.resize(how.vocabulary);
+  }
+
+  // `number` is that of the token in its text: each has random numbers of its own.
+  template <class T>
+  std::int32_t draw(std::span<const T> scores, std::uint64_t number) {
+    scores = scores.first(order_.size());
+    for (std::size_t i = 0; i < scores.size(); ++i)
+      if (!(scores[i] == scores[i]))
+        throw error("text::generate: expected numbers as scores, found NaN at token " + std::to_string(i) +
+                    "; are the weights those of a training that went well?");
+    std::iota(order_.begin(), order_.end(), 0);
+    const auto before = [&](std::int32_t a, std::int32_t b) {
+      const T x = scores[static_cast<std::size_t>(a)], y = scores[static_cast<std::size_t>(b)];
+      return x > y || (x == y && a < b);
+    };
+    if (how_.temperature == 0) return *std::min_element(order_.begin(), order_.end(), before);
+    std::size_t count = scores.size();
+    if (how_.top_k > 0 && how_.top_k < count) {
+      count = how_.top_k;
+      std::partial_sort(order_.begin(), order_.begin() + static_cast<std::ptrdiff_t>(count), order_.end(), before);
+    } else if (how_.top_p < 1) {
+      std::sort(order_.begin(), order_.end(), before);
+    }
+    const auto score_of = [&](std::size_t k) { return static_cast<double>(scores[static_cast<std::size_t>(order_[k])]); };
+    double greatest = score_of(0);
+    for (std::size_t k = 1; k < count; ++k) greatest = std::max(greatest, score_of(k));
+    double sum = 0;
+    for (std::size_t k = 0; k < count; ++k) sum += weights_[k] = std::exp((score_of(k) - greatest) / how_.temperature);
+    if (how_.top_p < 1) {
+      const double wanted = how_.top_p * sum;
+      sum = 0;
+      for (std::size_t k = 0; k < count; ++k) {
+        sum += weights_[k];
+        if (sum >= wanted) count = k + 1;
+      }
+    }
+    double left = sum * ops::random_uniform<double>({.seed = how_.seed, .step = 0, .position = 1}, number);
+    std::size_t k = 0;
+    while (k + 1 < count && (left -= weights_[k]) >= 0) ++k;
+    return order_[k];
+  }
+
+private:
+  types::generate_options how_;
+  std::vector<std::int32_t> order_;
+  std::vector<double> weights_;
+};
+
+} // namespace cairn::detail
+
 // cairn/train/text/one_text.hpp
 
 // The network of a text, for the next tokens of one text only.
@@ -44667,46 +44767,8 @@ constexpr std::size_t tokens_of() {
 }
 
 // Does a layer make of each token what it makes of that token alone, but for its position, or keep what it needs of earlier ones?
-// A layer of one's own says so by a member takes_tokens_apart.
-template <class Value, class Slope, reads Reads>
-std::true_type is_elementwise(const elementwise_layer<Value, Slope, Reads>*);
-std::false_type is_elementwise(const void*);
 template <class Layer>
-inline constexpr bool takes_tokens_apart =
-    decltype(is_elementwise(static_cast<const Layer*>(nullptr)))::value || requires { requires Layer::takes_tokens_apart; };
-template <std::size_t In, std::size_t Out, bool Bias>
-inline constexpr bool takes_tokens_apart<Linear<In, Out, Bias>> = true;
-template <std::size_t C, std::size_t Rows>
-inline constexpr bool takes_tokens_apart<attention::in_proj<C, Rows>> = true;
-template <std::size_t C>
-inline constexpr bool takes_tokens_apart<attention::out_proj<C>> = true;
-template <std::size_t Heads, class... Options>
-inline constexpr bool takes_tokens_apart<attention::core<Heads, Options...>> =
-    attention::core<Heads, Options...>::options::band.after == 0;
-template <std::size_t C, auto Epsilon>
-inline constexpr bool takes_tokens_apart<LayerNorm<C, Epsilon>> = true;
-template <std::size_t C, auto... Epsilon>
-inline constexpr bool takes_tokens_apart<RMSNorm<C, Epsilon...>> = true;
-template <auto Probability>
-inline constexpr bool takes_tokens_apart<Dropout<Probability>> = true;
-template <std::size_t Vocabulary, std::size_t C, class... Options>
-inline constexpr bool takes_tokens_apart<Embedding<Vocabulary, C, Options...>> = true;
-template <std::size_t Positions, std::size_t Width>
-inline constexpr bool takes_tokens_apart<LearnedPositions<Positions, Width>> = true;
-template <>
-inline constexpr bool takes_tokens_apart<SinusoidalPositions> = true;
-template <std::size_t Heads, std::size_t KeyHeads, std::size_t Base, std::size_t Rotated>
-inline constexpr bool takes_tokens_apart<RotaryEmbedding<Heads, KeyHeads, Base, Rotated>> = true;
-template <class... Tensors>
-inline constexpr bool takes_tokens_apart<Inputs<Tensors...>> = true;
-template <class Layer, class Owner>
-inline constexpr bool takes_tokens_apart<Tied<Layer, Owner>> = takes_tokens_apart<Layer>;
-template <class Layer, class Start>
-inline constexpr bool takes_tokens_apart<started<Layer, Start>> = takes_tokens_apart<Layer>;
-template <class Name, class Layer>
-inline constexpr bool takes_tokens_apart<named_part<Name, Layer>> = takes_tokens_apart<Layer>;
-template <class Layer, std::size_t Rows>
-inline constexpr bool takes_tokens_apart<head_in_strips<Layer, Rows>> = takes_tokens_apart<Layer>;
+concept takes_tokens_apart = requires { requires Layer::takes_tokens_apart; };
 
 // The first layer of a network that does not; void if there is none. An Unroll goes through the tokens in order.
 template <class Blueprint, class Elements = typename Blueprint::elements,
@@ -44897,8 +44959,7 @@ private:
     f.inputs = {reinterpret_cast<const std::byte*>(tokens.data()), &begin_of_inputs_};
     detail::run_forward(detail::evaluation_of<Plan, T, queue>, device_.compute(), f);
     kept_.taken += N;
-    const auto* const made =
-        reinterpret_cast<const T*>(arena_.data() + Plan::evaluated::memory.at[Plan::evaluated::schedule.loss].input.offset());
+    const auto* const made = reinterpret_cast<const T*>(arena_.data() + detail::place_of_output<Plan>().offset());
     std::transform(made + (N - 1) * vocabulary, made + N * vocabulary, scores_.begin(),
                    [](T score) { return static_cast<number>(score); });
     return tokens.subspan(N);
@@ -44908,7 +44969,7 @@ private:
   cpu device_;
   cpu::memory arena_, memory_;
   std::vector<number> scores_;
-  std::size_t begin_of_inputs_ = 0;
+  std::size_t begin_of_inputs_ = 0; // an offset: the network takes one array
   detail::kept_tokens<T> kept_{};
   typename std::remove_cvref_t<decltype(std::declval<const Model&>().inside())>::own_weights own_weights_{};
 };
@@ -44936,90 +44997,6 @@ session(const Model&, const types::session_options& = {}) -> session<Model>;
 } // namespace cairn::text
 
 // cairn/train/text/generate.hpp
-
-namespace cairn::types {
-
-// Options of text::generate(), by name: text::generate(net, prompt, {.tokens = 500, .temperature = 0.8, .seed = 3}).
-struct generate_options {
-  std::size_t tokens = 100;      // to write, at most
-  double temperature = 1;        // scores are divided by it; 0: always the token of the highest score
-  std::size_t top_k = 0;         // draws from the so many most probable tokens; 0: from all
-  double top_p = 1;              // draws from the fewest tokens whose probabilities are so much together
-  std::size_t vocabulary = 0;    // draws from the first so many tokens, where a network has more than there are; 0: from all
-  std::uint64_t seed = 0;        // a text for each
-  std::int32_t end_of_text = -1; // the text ends before this token
-  std::size_t threads = 1;       // inside one operation; 0 is one for each core
-};
-
-} // namespace cairn::types
-
-namespace cairn::detail {
-
-inline void check(const types::generate_options& how, std::size_t vocabulary) {
-  const auto wrong = [](const char* option, const char* expected, double found) {
-    throw input_error(std::string("text::generate: expected .") + option + expected + ", found " + std::to_string(found));
-  };
-  if (!(how.temperature >= 0) || std::isinf(how.temperature)) wrong("temperature", " of 0 or more", how.temperature);
-  if (how.vocabulary > vocabulary)
-    wrong("vocabulary", (" of 0 to the network's " + std::to_string(vocabulary)).c_str(), static_cast<double>(how.vocabulary));
-  if (!(how.top_p > 0 && how.top_p <= 1)) wrong("top_p", " above 0 and at most 1", how.top_p);
-}
-
-// Draws tokens from scores. Of equal scores the one of the lower token comes first.
-class drawn_tokens {
-public:
-  drawn_tokens(std::size_t vocabulary, const types::generate_options& how) : how_(how), order_(vocabulary), weights_(vocabulary) {
-    check(how, vocabulary);
-    if (how.vocabulary > 0) order_.resize(how.vocabulary), weights_.resize(how.vocabulary);
-  }
-
-  // `number` is that of the token in its text: each has random numbers of its own.
-  template <class T>
-  std::int32_t draw(std::span<const T> scores, std::uint64_t number) {
-    scores = scores.first(order_.size());
-    for (std::size_t i = 0; i < scores.size(); ++i)
-      if (!(scores[i] == scores[i]))
-        throw error("text::generate: expected numbers as scores, found NaN at token " + std::to_string(i) +
-                    "; are the weights those of a training that went well?");
-    std::iota(order_.begin(), order_.end(), 0);
-    const auto before = [&](std::int32_t a, std::int32_t b) {
-      const T x = scores[static_cast<std::size_t>(a)], y = scores[static_cast<std::size_t>(b)];
-      return x > y || (x == y && a < b);
-    };
-    if (how_.temperature == 0) return *std::min_element(order_.begin(), order_.end(), before);
-    std::size_t count = scores.size();
-    if (how_.top_k > 0 && how_.top_k < count) {
-      count = how_.top_k;
-      std::partial_sort(order_.begin(), order_.begin() + static_cast<std::ptrdiff_t>(count), order_.end(), before);
-    } else if (how_.top_p < 1) {
-      std::sort(order_.begin(), order_.end(), before);
-    }
-    const auto score_of = [&](std::size_t k) { return static_cast<double>(scores[static_cast<std::size_t>(order_[k])]); };
-    double greatest = score_of(0);
-    for (std::size_t k = 1; k < count; ++k) greatest = std::max(greatest, score_of(k));
-    double sum = 0;
-    for (std::size_t k = 0; k < count; ++k) sum += weights_[k] = std::exp((score_of(k) - greatest) / how_.temperature);
-    if (how_.top_p < 1) {
-      const double wanted = how_.top_p * sum;
-      sum = 0;
-      for (std::size_t k = 0; k < count; ++k) {
-        sum += weights_[k];
-        if (sum >= wanted) count = k + 1;
-      }
-    }
-    double left = sum * ops::random_uniform<double>({.seed = how_.seed, .step = 0, .position = 1}, number);
-    std::size_t k = 0;
-    while (k + 1 < count && (left -= weights_[k]) >= 0) ++k;
-    return order_[k];
-  }
-
-private:
-  types::generate_options how_;
-  std::vector<std::int32_t> order_;
-  std::vector<double> weights_;
-};
-
-} // namespace cairn::detail
 
 namespace cairn::text {
 

@@ -211,21 +211,12 @@ def main():
         write(a.out, with_section(open(a.out).read(), kind.heading, section))
         print("\n" + section)
         return
-    if a.part == "densenet":
-        section = densenet.section(tools, densenet.measure(tools, a.bench, peer, a.rounds, say))
-        write(a.out, with_section(open(a.out).read(), densenet.HEADING, section))
-        print("\n" + section)
-        return
-    if a.part == "generate":
-        section = generate.section(tools, generate.measure(tools, a.bench, peer, a.rounds, say))
-        write(a.out, with_section(open(a.out).read(), generate.HEADING, section))
-        print("\n" + section)
-        return
-    if a.part == "gpt":
-        section = gpt.section(tools, gpt.measure(tools, a.bench, peer, a.rounds, say))
-        write(a.out, with_section(open(a.out).read(), gpt.HEADING, section))
-        print("\n" + section)
-        return
+    for part in (densenet, generate, gpt):
+        if a.part == part.__name__:
+            section = part.section(tools, part.measure(tools, a.bench, peer, a.rounds, say))
+            write(a.out, with_section(open(a.out).read(), part.HEADING, section))
+            print("\n" + section)
+            return
     if a.part == "precision":
         section = precision.section(tools, precision.measure(tools, a.bench, [peer[0]] if peer else None, a.rounds, say))
         write(a.out, with_section(open(a.out).read(), precision.HEADING, section))

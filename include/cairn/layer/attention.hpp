@@ -11,7 +11,6 @@
 #include <cairn/ops/attention/attention.hpp>
 #include <cairn/ops/attention/stored.hpp>
 #include <cairn/ops/copy/copy.hpp>
-#include <cairn/ops/positions/positions.hpp>
 
 namespace cairn::attention {
 
@@ -43,7 +42,8 @@ struct core : detail::attention_message, detail::attention_constants_message {
     return tensor{Heads, in[0][0]}.of(element::accumulated);
   }
 
-  // Keys and values.
+  // Of a text are kept keys and values.
+  static constexpr bool takes_tokens_apart = options::band.after == 0;
   static constexpr std::size_t keeps(const arguments& in) { return in[0].last() / parts * 2 * key_heads; }
 
   // Two products forward. Backward makes the scores again and has four more. Softmax is about 20 operations a score, and a draw
@@ -60,7 +60,7 @@ struct core : detail::attention_message, detail::attention_constants_message {
   template <class T, detail::attends_on<T, options::have_extras> Queue>
     requires(!stores || detail::stored_attention_runs_on<Queue, T>)
   static void forward(Queue& queue, const forward_call<T>& call) {
-    if constexpr (detail::sinusoids_run_from_any_on<Queue, T>)
+    if constexpr (detail::keeps_tokens_on<Queue>)
       if (call.kept != nullptr) return attend_to_kept(queue, call);
     const ops::attention_operands<const T> in = columns(call, call.inputs[0]);
     if constexpr (stores) stored_attention_forward(queue, extents(call), call.outputs[0], call.tape[0], in);

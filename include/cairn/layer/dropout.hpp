@@ -37,6 +37,7 @@ struct Dropout : detail::dropout_message {
 
   static constexpr reads backward_reads = reads::nothing;
   static constexpr bool in_place = true;
+  static constexpr bool takes_tokens_apart = true;
 
   static constexpr tensor outputs(const arguments& in) { return in[0]; }
 

@@ -14,6 +14,7 @@ struct elementwise_layer {
   static_assert(Reads == reads::input || Reads == reads::output, "elementwise_layer: the slope reads the input or the output");
   static constexpr reads backward_reads = Reads;
   static constexpr bool in_place = true;
+  static constexpr bool takes_tokens_apart = true;
 
   static constexpr tensor outputs(const arguments& in) { return in[0]; }
 

@@ -73,6 +73,7 @@ struct Embedding : detail::embedding_message {
   static constexpr bool options_are_right = has_padding_alone && (padding == detail::no_padding || padding < Vocabulary);
 
   static constexpr reads backward_reads = reads::input;
+  static constexpr bool takes_tokens_apart = true;
   static constexpr bool skips_gradients = true;
 
   static constexpr bool accepts(const arguments& in) {

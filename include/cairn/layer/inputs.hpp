@@ -28,6 +28,7 @@ struct Inputs {
   static constexpr std::size_t takes = inputs.size();
   static constexpr reads backward_reads = reads::nothing;
   static constexpr bool in_place = true;
+  static constexpr bool takes_tokens_apart = true;
   static constexpr bool reshapes = true;
   static constexpr bool takes_no_place = true; // PyTorch has no such layer, and names do not count it
 

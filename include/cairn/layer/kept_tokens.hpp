@@ -3,6 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
+
+#include <cairn/device/cpu.hpp>
 
 namespace cairn::detail {
 
@@ -21,6 +24,11 @@ struct kept_tokens {
   // The memory of a layer, by the number in its call: call.kept->of(call.random.position).
   T* of(std::uint32_t layer) const { return memory + begin[layer]; }
 };
+
+// Whether a device whose queue is Queue keeps tokens. Not a question of which ops there are: the answer must be the same in every
+// file of a program, also in one that does not include all of them.
+template <class Queue>
+inline constexpr bool keeps_tokens_on = std::is_same_v<Queue, cpu::queue>;
 
 // The position of the first token of a call.
 template <class Call>

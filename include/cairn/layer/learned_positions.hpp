@@ -24,6 +24,7 @@ struct LearnedPositions {
   static constexpr reads backward_reads = reads::nothing;
   static constexpr bool in_place = true;
   static constexpr bool skips_gradients = true;
+  static constexpr bool takes_tokens_apart = true;
 
   static constexpr bool accepts(const arguments& in) {
     return in[0].is_real() && in[0].rank() == 2 && in[0][0] <= Positions && in[0].last() == Width;

@@ -28,6 +28,7 @@ struct Linear {
   static constexpr bool input_gradient_on_input = true; // the gradient of the weight is made first
   static constexpr bool fuses = true;
   static constexpr bool adds = true;
+  static constexpr bool takes_tokens_apart = true;
   static constexpr bool strided = true;
   static constexpr bool skips_gradients = true;
   static constexpr bool adds_gradients = true; // the gradient of the weight is made before that of the input

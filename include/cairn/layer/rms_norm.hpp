@@ -31,6 +31,7 @@ struct RMSNorm {
   static constexpr reads backward_reads = reads::input;
   static constexpr bool in_place = true;
   static constexpr bool skips_gradients = true;
+  static constexpr bool takes_tokens_apart = true;
 
   static constexpr bool accepts(const arguments& in) { return in[0].is_real() && in[0].rank() > 0 && in[0].last() == Features; }
   static constexpr tensor outputs(const arguments& in) { return in[0]; }

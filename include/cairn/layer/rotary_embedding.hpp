@@ -41,6 +41,7 @@ struct RotaryEmbedding : detail::rotary_message {
 
   static constexpr reads backward_reads = reads::nothing;
   static constexpr bool in_place = true;
+  static constexpr bool takes_tokens_apart = true;
 
   static constexpr bool accepts(const arguments& in) {
     if (!in[0].is_real() || in[0].rank() != 2 || in[0].last() % all_heads != 0) return false;
@@ -59,8 +60,7 @@ struct RotaryEmbedding : detail::rotary_message {
   static void forward(Queue& queue, const forward_call<T>& call) {
     const ops::rotation how = rotation_of(call.in(0));
     const std::size_t first = detail::first_position(call);
-    if constexpr (detail::rotation_runs_from_any_on<Queue, T>)
-      rotate(queue, how, false, call.rows, call.outputs[0], call.inputs[0], first);
+    if constexpr (detail::keeps_tokens_on<Queue>) rotate(queue, how, false, call.rows, call.outputs[0], call.inputs[0], first);
     else rotate(queue, how, false, call.rows, call.outputs[0], call.inputs[0]);
   }
 

@@ -16,6 +16,7 @@ namespace cairn {
 struct SinusoidalPositions {
   static constexpr reads backward_reads = reads::nothing;
   static constexpr bool in_place = true;
+  static constexpr bool takes_tokens_apart = true;
 
   static constexpr bool accepts(const arguments& in) { return in[0].is_real() && in[0].rank() == 2; }
   static constexpr tensor outputs(const arguments& in) { return in[0]; }
@@ -25,7 +26,7 @@ struct SinusoidalPositions {
   template <class T, detail::sinusoids_run_on<T> Queue>
   static void forward(Queue& queue, const forward_call<T>& call) {
     const std::size_t tokens = call.in(0)[0], width = call.in(0).last(), first = detail::first_position(call);
-    if constexpr (detail::sinusoids_run_from_any_on<Queue, T>)
+    if constexpr (detail::keeps_tokens_on<Queue>)
       add_sinusoids(queue, call.rows, tokens, width, call.outputs[0], call.inputs[0], first);
     else add_sinusoids(queue, call.rows, tokens, width, call.outputs[0], call.inputs[0]);
   }

@@ -39,7 +39,8 @@ template <std::size_t In, std::size_t Out>
 struct linear_of_tokens {
   using linear = Linear<In, Out>;
   static constexpr reads backward_reads = linear::backward_reads;
-  static constexpr bool fuses = true, adds = true, strided = true, skips_gradients = true, packs_weight = true;
+  static constexpr bool fuses = true, adds = true, strided = true, skips_gradients = true, packs_weight = true,
+                        takes_tokens_apart = true;
 
   static constexpr bool accepts(const arguments& in) { return in[0].rank() == 2 && linear::accepts(in); }
   static constexpr tensor outputs(const arguments& in) { return linear::outputs(in); }

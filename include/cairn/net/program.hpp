@@ -353,4 +353,10 @@ inline constexpr const program<T, Queue>& program_of = compiled<Blueprint, T, Qu
 template <class Blueprint, class T, class Queue>
 inline constexpr const program<T, Queue>& evaluation_of = compiled<Blueprint, T, Queue, false>::value;
 
+// Where an evaluation leaves the output of a whole network, in its arena.
+template <class Blueprint>
+constexpr const place& place_of_output() {
+  return Blueprint::evaluated::memory.at[Blueprint::evaluated::schedule.loss].input;
+}
+
 } // namespace cairn::detail

@@ -157,7 +157,7 @@ public:
     return shown(evaluated(rows));
   }
   tensor_view<const T> evaluated(std::size_t rows) {
-    const std::byte* const made = evaluation_arena().data() + place_of_evaluated().offset();
+    const std::byte* const made = evaluation_arena().data() + place_of_output<plan>().offset();
     return outputs_type::view(reinterpret_cast<const T*>(made), 0, rows, outputs_type::values);
   }
   // The same in memory of its own (with a with_all_outputs, an array of all outputs), or in the caller's memory.
@@ -166,7 +166,7 @@ public:
                                                                           const Lend& lend, const char* where, const Wait& wait) {
     const tensor_view<const sum> first = evaluate(code, inputs, lend, where, wait);
     if constexpr (!plan::all_outputs) return fetched(first, wait);
-    else return fetched_outputs(place_of_evaluated(), first.rows(), wait);
+    else return fetched_outputs(place_of_output<plan>(), first.rows(), wait);
   }
   template <class Code, step_inputs Inputs, class Lend, class Wait>
   tensor_view<const sum> evaluate_into(const Code& code, const Inputs& inputs, std::span<sum> into, const Lend& lend,
@@ -215,7 +215,6 @@ private:
       return evaluation_;
     } else return arena_;
   }
-  static constexpr const place& place_of_evaluated() { return plan::evaluated::memory.at[plan::evaluated::schedule.loss].input; }
   template <class Lend>
   frame<T> with_taken(std::size_t rows, const Lend& lend) {
     frame<T> f = lend(rows);

@@ -104,8 +104,7 @@ public:
     frame_.rows = rows;
     frame_.inputs = taken_.tensors_taken();
     detail::run_forward(detail::evaluation_of<plan, T, cpu::queue>, queue_, frame_);
-    const auto* const made =
-        reinterpret_cast<const T*>(arena_ + plan::evaluated::memory.at[plan::evaluated::schedule.loss].input.offset());
+    const auto* const made = reinterpret_cast<const T*>(arena_ + detail::place_of_output<plan>().offset());
     return outputs_type::view(made, 0, rows, outputs_type::values);
   }
   template <class E, std::size_t N>

@@ -43,9 +43,6 @@ concept positions_run_on = requires(Queue& queue, std::size_t n, T* y, const T* 
   positions_gradient(queue, n, n, n, sum, x);
 };
 template <class Queue, class T>
-concept sinusoids_run_from_any_on =
-    requires(Queue& queue, std::size_t n, T* y, const T* x) { add_sinusoids(queue, n, n, n, y, x, n); };
-template <class Queue, class T>
 concept sinusoids_run_on = requires(Queue& queue, std::size_t n, T* y, const T* x) { add_sinusoids(queue, n, n, n, y, x); };
 
 } // namespace cairn::detail

@@ -35,8 +35,5 @@ namespace cairn::detail {
 template <class Queue, class T>
 concept rotation_runs_on =
     requires(Queue& queue, const rotation& how, T* y, const T* x) { rotate(queue, how, false, std::size_t{1}, y, x); };
-template <class Queue, class T>
-concept rotation_runs_from_any_on =
-    requires(Queue& queue, const rotation& how, std::size_t n, T* y, const T* x) { rotate(queue, how, false, n, y, x, n); };
 
 } // namespace cairn::detail

@@ -9,24 +9,9 @@
 #include <cairn/core/explain.hpp>
 #include <cairn/core/pack.hpp>
 #include <cairn/core/tensor_types.hpp>
-#include <cairn/layer/attention.hpp>
-#include <cairn/layer/dropout.hpp>
-#include <cairn/layer/elementwise_layer.hpp>
-#include <cairn/layer/embedding.hpp>
-#include <cairn/layer/head_in_strips.hpp>
 #include <cairn/layer/inputs.hpp>
-#include <cairn/layer/layer_norm.hpp>
-#include <cairn/layer/learned_positions.hpp>
-#include <cairn/layer/linear.hpp>
-#include <cairn/layer/rms_norm.hpp>
-#include <cairn/layer/rotary_embedding.hpp>
-#include <cairn/layer/sinusoidal_positions.hpp>
-#include <cairn/layer/started.hpp>
-#include <cairn/layer/tied.hpp>
 #include <cairn/net/blueprint.hpp>
 #include <cairn/net/made_of.hpp>
-#include <cairn/net/multihead_attention.hpp>
-#include <cairn/net/named_part.hpp>
 #include <cairn/net/program.hpp>
 #include <cairn/net/sequential.hpp>
 #include <cairn/net/unroll.hpp>
@@ -57,46 +42,8 @@ constexpr std::size_t tokens_of() {
 }
 
 // Does a layer make of each token what it makes of that token alone, but for its position, or keep what it needs of earlier ones?
-// A layer of one's own says so by a member takes_tokens_apart.
-template <class Value, class Slope, reads Reads>
-std::true_type is_elementwise(const elementwise_layer<Value, Slope, Reads>*);
-std::false_type is_elementwise(const void*);
 template <class Layer>
-inline constexpr bool takes_tokens_apart =
-    decltype(is_elementwise(static_cast<const Layer*>(nullptr)))::value || requires { requires Layer::takes_tokens_apart; };
-template <std::size_t In, std::size_t Out, bool Bias>
-inline constexpr bool takes_tokens_apart<Linear<In, Out, Bias>> = true;
-template <std::size_t C, std::size_t Rows>
-inline constexpr bool takes_tokens_apart<attention::in_proj<C, Rows>> = true;
-template <std::size_t C>
-inline constexpr bool takes_tokens_apart<attention::out_proj<C>> = true;
-template <std::size_t Heads, class... Options>
-inline constexpr bool takes_tokens_apart<attention::core<Heads, Options...>> =
-    attention::core<Heads, Options...>::options::band.after == 0;
-template <std::size_t C, auto Epsilon>
-inline constexpr bool takes_tokens_apart<LayerNorm<C, Epsilon>> = true;
-template <std::size_t C, auto... Epsilon>
-inline constexpr bool takes_tokens_apart<RMSNorm<C, Epsilon...>> = true;
-template <auto Probability>
-inline constexpr bool takes_tokens_apart<Dropout<Probability>> = true;
-template <std::size_t Vocabulary, std::size_t C, class... Options>
-inline constexpr bool takes_tokens_apart<Embedding<Vocabulary, C, Options...>> = true;
-template <std::size_t Positions, std::size_t Width>
-inline constexpr bool takes_tokens_apart<LearnedPositions<Positions, Width>> = true;
-template <>
-inline constexpr bool takes_tokens_apart<SinusoidalPositions> = true;
-template <std::size_t Heads, std::size_t KeyHeads, std::size_t Base, std::size_t Rotated>
-inline constexpr bool takes_tokens_apart<RotaryEmbedding<Heads, KeyHeads, Base, Rotated>> = true;
-template <class... Tensors>
-inline constexpr bool takes_tokens_apart<Inputs<Tensors...>> = true;
-template <class Layer, class Owner>
-inline constexpr bool takes_tokens_apart<Tied<Layer, Owner>> = takes_tokens_apart<Layer>;
-template <class Layer, class Start>
-inline constexpr bool takes_tokens_apart<started<Layer, Start>> = takes_tokens_apart<Layer>;
-template <class Name, class Layer>
-inline constexpr bool takes_tokens_apart<named_part<Name, Layer>> = takes_tokens_apart<Layer>;
-template <class Layer, std::size_t Rows>
-inline constexpr bool takes_tokens_apart<head_in_strips<Layer, Rows>> = takes_tokens_apart<Layer>;
+concept takes_tokens_apart = requires { requires Layer::takes_tokens_apart; };
 
 // The first layer of a network that does not; void if there is none. An Unroll goes through the tokens in order.
 template <class Blueprint, class Elements = typename Blueprint::elements,

@@ -172,8 +172,7 @@ private:
     f.inputs = {reinterpret_cast<const std::byte*>(tokens.data()), &begin_of_inputs_};
     detail::run_forward(detail::evaluation_of<Plan, T, queue>, device_.compute(), f);
     kept_.taken += N;
-    const auto* const made =
-        reinterpret_cast<const T*>(arena_.data() + Plan::evaluated::memory.at[Plan::evaluated::schedule.loss].input.offset());
+    const auto* const made = reinterpret_cast<const T*>(arena_.data() + detail::place_of_output<Plan>().offset());
     std::transform(made + (N - 1) * vocabulary, made + N * vocabulary, scores_.begin(),
                    [](T score) { return static_cast<number>(score); });
     return tokens.subspan(N);
@@ -183,7 +182,7 @@ private:
   cpu device_;
   cpu::memory arena_, memory_;
   std::vector<number> scores_;
-  std::size_t begin_of_inputs_ = 0;
+  std::size_t begin_of_inputs_ = 0; // an offset: the network takes one array
   detail::kept_tokens<T> kept_{};
   typename std::remove_cvref_t<decltype(std::declval<const Model&>().inside())>::own_weights own_weights_{};
 };
