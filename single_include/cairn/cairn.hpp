@@ -22994,7 +22994,7 @@ struct backward_call {
 //   packs_weight        its first parameter, of rank 2 or more, is the weight of products, which it can read from call.packed
 //                       where that replaces() the weight [false]
 //   takes_tokens_apart  it makes of each token of a text what it makes of that token alone, but for what it keeps [false]
-//   keeps(in)           elements of each token of a text that it keeps: see layer/kept_tokens.hpp [none]
+//   keeps_per_token(in) elements of each token of a text that it keeps: see layer/kept_tokens.hpp [none]
 //   options_are_right   whether its template arguments are valid. If not, its right<L>() has a static_assert that fails with a
 //                       sentence, which is then the only error of a network [true]
 //   as_activation       the activation that a layer before it can fuse [activation::none]
@@ -23166,9 +23166,9 @@ namespace cairn::detail {
 // What a text::session keeps of the tokens that it has taken, for the call of a layer that gets the next ones. The layer's input
 // is those alone: their positions in the text are `taken`, taken + 1 and so on. A layer with the member
 //
-//   static constexpr std::size_t keeps(const arguments& in); // elements of each token
+//   static constexpr std::size_t keeps_per_token(const arguments& in); // elements of each token
 //
-// has memory of its own, (positions, keeps(in)), whose first `taken` rows are as it wrote them before.
+// has memory of its own, (positions, keeps_per_token(in)), whose first `taken` rows are as it wrote them before.
 template <class T>
 struct kept_tokens {
   std::size_t taken = 0;
@@ -23394,7 +23394,7 @@ struct core : detail::attention_message, detail::attention_constants_message {
 
   // Of a text are kept keys and values.
   static constexpr bool takes_tokens_apart = options::band.after == 0;
-  static constexpr std::size_t keeps(const arguments& in) { return in[0].last() / parts * 2 * key_heads; }
+  static constexpr std::size_t keeps_per_token(const arguments& in) { return in[0].last() / parts * 2 * key_heads; }
 
   // Two products forward. Backward makes the scores again and has four more. Softmax is about 20 operations a score, and a draw
   // for dropout as many.
@@ -23817,7 +23817,7 @@ namespace cairn::detail {
 struct names_of_layers {
   int outputs, backward_reads, accepts, inputs, constants, takes, depends, parameters, buffers, tape, workspace, flops, in_place,
       reshapes, input_gradient_on_input, fuses, adds, strided, skips_gradients, adds_gradients, packs_weight, sums_over_ranks,
-      as_activation, keeps;
+      as_activation, keeps_per_token;
 };
 template <class L>
 struct layer_and_names : L, names_of_layers {};
@@ -23898,8 +23898,8 @@ concept right_sums_over_ranks = requires(const arguments& in) {
   { L::sums_over_ranks(in) } -> std::convertible_to<summed_numbers>;
 } || final_layer<L> || requires { &layer_and_names<L>::sums_over_ranks; };
 template <class L>
-concept right_keeps = std::is_same_v<decltype(L::keeps(std::declval<const arguments&>())), std::size_t> || final_layer<L> ||
-                      requires { &layer_and_names<L>::keeps; };
+concept right_keeps_per_token = std::is_same_v<decltype(L::keeps_per_token(std::declval<const arguments&>())), std::size_t> ||
+                                final_layer<L> || requires { &layer_and_names<L>::keeps_per_token; };
 template <class L>
 concept right_as_activation = std::is_same_v<decltype(L::as_activation), const activation> || final_layer<L> ||
                               requires { &layer_and_names<L>::as_activation; };
@@ -23915,7 +23915,7 @@ concept right_layer =
     right_depends<L> && right_parameters<L> && right_buffers<L> && right_tape<L> && right_workspace<L> && right_flops<L> &&
     right_in_place<L> && right_reshapes<L> && right_input_gradient_on_input<L> && right_fuses<L> && right_adds<L> &&
     right_strided<L> && right_skips_gradients<L> && right_adds_gradients<L> && right_packs_weight<L> &&
-    right_sums_over_ranks<L> && right_as_activation<L> && right_keeps<L>;
+    right_sums_over_ranks<L> && right_as_activation<L> && right_keeps_per_token<L>;
 
 } // namespace cairn::detail
 
@@ -23977,9 +23977,9 @@ struct layer_message {
     else if constexpr (!right_sums_over_ranks<L>)
       static_assert(is_right<Checked>, "layer: sums_over_ranks has another signature, expected static constexpr "
                                        "summed_numbers sums_over_ranks(const arguments& in); see checked_layer<type>");
-    else if constexpr (!right_keeps<L>)
-      static_assert(is_right<Checked>, "layer: keeps has another signature, expected static constexpr std::size_t "
-                                       "keeps(const arguments& in); see checked_layer<type>");
+    else if constexpr (!right_keeps_per_token<L>)
+      static_assert(is_right<Checked>, "layer: keeps_per_token has another signature, expected static constexpr std::size_t "
+                                       "keeps_per_token(const arguments& in); see checked_layer<type>");
     else
       static_assert(is_right<Checked>,
                     "layer: in_place, reshapes, input_gradient_on_input, fuses, adds, strided, skips_gradients, "
@@ -30959,7 +30959,7 @@ struct compiled<Blueprint, T, Queue, Trains, pack<Elements...>, std::index_seque
       }
       if constexpr (requires { E::as_activation; }) e.as = E::as_activation;
       if constexpr (requires { E::packs_weight; }) e.packs_weight = E::packs_weight;
-      if constexpr (requires { E::keeps(in); }) e.keeps = E::keeps(in);
+      if constexpr (requires { E::keeps_per_token(in); }) e.keeps = E::keeps_per_token(in);
     }
     return e;
   }

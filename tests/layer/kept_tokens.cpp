@@ -28,7 +28,7 @@ struct SumsSoFar {
   static constexpr reads backward_reads = reads::nothing;
   static constexpr bool accepts(const arguments& in) { return in[0].rank() == 2; }
   static constexpr tensor outputs(const arguments& in) { return in[0]; }
-  static constexpr std::size_t keeps(const arguments& in) { return in[0].last(); }
+  static constexpr std::size_t keeps_per_token(const arguments& in) { return in[0].last(); }
   static constexpr work flops(const arguments& in) { return {in[0].size(), 0, in[0].size()}; }
 
   template <class Queue, class T>

@@ -86,11 +86,11 @@ struct number_for_packing : least {
   static constexpr int packs_weight = 1;
 };
 struct keeps_without_arguments : least {
-  static constexpr std::size_t keeps() { return 1; }
+  static constexpr std::size_t keeps_per_token() { return 1; }
 };
 struct keeps_rightly : least {
   static constexpr bool takes_tokens_apart = true;
-  static constexpr std::size_t keeps(const arguments&) { return 1; }
+  static constexpr std::size_t keeps_per_token(const arguments&) { return 1; }
 };
 struct sums_without_arguments : least {
   static constexpr types::summed_numbers sums_over_ranks() { return {}; }
@@ -131,8 +131,9 @@ TEST_CASE("layer_members: another signature is not taken for a member that is le
   static_assert(detail::right_input_gradient_on_input<Linear<3, 2>>);
   static_assert(!detail::right_adds_gradients<number_for_adding> && detail::right_adds_gradients<Linear<3, 2>>);
   static_assert(!detail::right_packs_weight<number_for_packing> && detail::right_packs_weight<Linear<3, 2>>);
-  static_assert(!detail::right_keeps<keeps_without_arguments>);
-  static_assert(detail::right_keeps<keeps_rightly> && detail::right_layer<keeps_rightly> && detail::right_keeps<least>);
+  static_assert(!detail::right_keeps_per_token<keeps_without_arguments>);
+  static_assert(detail::right_keeps_per_token<keeps_rightly> && detail::right_layer<keeps_rightly> &&
+                detail::right_keeps_per_token<least>);
   static_assert(!detail::right_sums_over_ranks<sums_without_arguments>);
   static_assert(!detail::right_as_activation<number_for_an_activation>);
   CHECK(!detail::right_layer<tape_in_bytes>);

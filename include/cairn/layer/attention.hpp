@@ -44,7 +44,7 @@ struct core : detail::attention_message, detail::attention_constants_message {
 
   // Of a text are kept keys and values.
   static constexpr bool takes_tokens_apart = options::band.after == 0;
-  static constexpr std::size_t keeps(const arguments& in) { return in[0].last() / parts * 2 * key_heads; }
+  static constexpr std::size_t keeps_per_token(const arguments& in) { return in[0].last() / parts * 2 * key_heads; }
 
   // Two products forward. Backward makes the scores again and has four more. Softmax is about 20 operations a score, and a draw
   // for dropout as many.

@@ -63,9 +63,9 @@ struct layer_message {
     else if constexpr (!right_sums_over_ranks<L>)
       static_assert(is_right<Checked>, "layer: sums_over_ranks has another signature, expected static constexpr "
                                        "summed_numbers sums_over_ranks(const arguments& in); see checked_layer<type>");
-    else if constexpr (!right_keeps<L>)
-      static_assert(is_right<Checked>, "layer: keeps has another signature, expected static constexpr std::size_t "
-                                       "keeps(const arguments& in); see checked_layer<type>");
+    else if constexpr (!right_keeps_per_token<L>)
+      static_assert(is_right<Checked>, "layer: keeps_per_token has another signature, expected static constexpr std::size_t "
+                                       "keeps_per_token(const arguments& in); see checked_layer<type>");
     else
       static_assert(is_right<Checked>,
                     "layer: in_place, reshapes, input_gradient_on_input, fuses, adds, strided, skips_gradients, "

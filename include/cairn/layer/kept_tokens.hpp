@@ -12,9 +12,9 @@ namespace cairn::detail {
 // What a text::session keeps of the tokens that it has taken, for the call of a layer that gets the next ones. The layer's input
 // is those alone: their positions in the text are `taken`, taken + 1 and so on. A layer with the member
 //
-//   static constexpr std::size_t keeps(const arguments& in); // elements of each token
+//   static constexpr std::size_t keeps_per_token(const arguments& in); // elements of each token
 //
-// has memory of its own, (positions, keeps(in)), whose first `taken` rows are as it wrote them before.
+// has memory of its own, (positions, keeps_per_token(in)), whose first `taken` rows are as it wrote them before.
 template <class T>
 struct kept_tokens {
   std::size_t taken = 0;

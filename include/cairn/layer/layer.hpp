@@ -148,7 +148,7 @@ struct backward_call {
 //   packs_weight        its first parameter, of rank 2 or more, is the weight of products, which it can read from call.packed
 //                       where that replaces() the weight [false]
 //   takes_tokens_apart  it makes of each token of a text what it makes of that token alone, but for what it keeps [false]
-//   keeps(in)           elements of each token of a text that it keeps: see layer/kept_tokens.hpp [none]
+//   keeps_per_token(in) elements of each token of a text that it keeps: see layer/kept_tokens.hpp [none]
 //   options_are_right   whether its template arguments are valid. If not, its right<L>() has a static_assert that fails with a
 //                       sentence, which is then the only error of a network [true]
 //   as_activation       the activation that a layer before it can fuse [activation::none]

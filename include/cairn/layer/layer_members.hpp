@@ -17,7 +17,7 @@ namespace cairn::detail {
 struct names_of_layers {
   int outputs, backward_reads, accepts, inputs, constants, takes, depends, parameters, buffers, tape, workspace, flops, in_place,
       reshapes, input_gradient_on_input, fuses, adds, strided, skips_gradients, adds_gradients, packs_weight, sums_over_ranks,
-      as_activation, keeps;
+      as_activation, keeps_per_token;
 };
 template <class L>
 struct layer_and_names : L, names_of_layers {};
@@ -98,8 +98,8 @@ concept right_sums_over_ranks = requires(const arguments& in) {
   { L::sums_over_ranks(in) } -> std::convertible_to<summed_numbers>;
 } || final_layer<L> || requires { &layer_and_names<L>::sums_over_ranks; };
 template <class L>
-concept right_keeps = std::is_same_v<decltype(L::keeps(std::declval<const arguments&>())), std::size_t> || final_layer<L> ||
-                      requires { &layer_and_names<L>::keeps; };
+concept right_keeps_per_token = std::is_same_v<decltype(L::keeps_per_token(std::declval<const arguments&>())), std::size_t> ||
+                                final_layer<L> || requires { &layer_and_names<L>::keeps_per_token; };
 template <class L>
 concept right_as_activation = std::is_same_v<decltype(L::as_activation), const activation> || final_layer<L> ||
                               requires { &layer_and_names<L>::as_activation; };
@@ -115,6 +115,6 @@ concept right_layer =
     right_depends<L> && right_parameters<L> && right_buffers<L> && right_tape<L> && right_workspace<L> && right_flops<L> &&
     right_in_place<L> && right_reshapes<L> && right_input_gradient_on_input<L> && right_fuses<L> && right_adds<L> &&
     right_strided<L> && right_skips_gradients<L> && right_adds_gradients<L> && right_packs_weight<L> &&
-    right_sums_over_ranks<L> && right_as_activation<L> && right_keeps<L>;
+    right_sums_over_ranks<L> && right_as_activation<L> && right_keeps_per_token<L>;
 
 } // namespace cairn::detail

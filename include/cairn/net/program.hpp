@@ -246,7 +246,7 @@ struct compiled<Blueprint, T, Queue, Trains, pack<Elements...>, std::index_seque
       }
       if constexpr (requires { E::as_activation; }) e.as = E::as_activation;
       if constexpr (requires { E::packs_weight; }) e.packs_weight = E::packs_weight;
-      if constexpr (requires { E::keeps(in); }) e.keeps = E::keeps(in);
+      if constexpr (requires { E::keeps_per_token(in); }) e.keeps = E::keeps_per_token(in);
     }
     return e;
   }
