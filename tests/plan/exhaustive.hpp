@@ -2,6 +2,7 @@
 // Searches all schedules of a short chain. It shares no code with the solver, nor with the code that counts a plan's bytes.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -19,8 +20,8 @@ using namespace plan;
 
 // A schedule of a chain is a path through states. A state says which values and which tapes are held, and how far the backward
 // pass is. An op leads from one state to another. A value may be dropped at any time and recomputed any number of times. An op
-// is allowed if the bytes alive while it runs are within the budget. Dijkstra's algorithm finds the cheapest path, or the path
-// with the lowest peak.
+// is allowed if the bytes alive while it runs are within the budget. Dijkstra's algorithm finds the path with the lowest peak; A*
+// finds the cheapest one, where a state still costs at least one forward of each stage whose result is missing.
 //
 // Paths that a route cannot express are left out:
 // - A forward makes anew all of its results that are read later, so a stage does not run while its tape is held.
@@ -65,6 +66,23 @@ public:
       for (std::size_t k = 1; k <= n_; ++k) value_bytes_[set] += (set & bit(k)) != 0 ? own(k) : 0;
     for (std::uint32_t set = 0; set < tape_bytes_.size(); ++set)
       for (std::size_t i = lowest_; i < n_; ++i) tape_bytes_[set] += (set & tape_bit_[i]) != 0 ? c.tape_bytes(i) : 0;
+    wanted_values_.assign(n_ + 2, 0);
+    wanted_tapes_.assign(n_ + 2, 0);
+    for (std::size_t left = lowest_ + 1; left < n_ + 2; ++left) {
+      for (std::size_t i = lowest_; i < left && i < n_; ++i) {
+        wanted_values_[left] |= (c[i].reads_input ? bit(i) : 0) | (c[i].reads_output ? bit(i + 1) : 0);
+        wanted_tapes_[left] |= tape_bit_[i];
+      }
+      if (left == n_ + 1) wanted_values_[left] |= bit(n_);
+    }
+    least_cost_.assign(std::size_t{1} << n_, 0);
+    for (std::uint32_t set = 1; set < least_cost_.size(); ++set)
+      for (std::size_t i = 0; i < n_; ++i)
+        if ((set >> i & 1U) != 0)
+          least_cost_[set] += c[i].tape_without_output ? std::min(c[i].tape_flops, c[i].forward_flops) : c[i].forward_flops;
+    stages_of_tapes_.assign(tape_bytes_.size(), 0);
+    for (std::uint32_t set = 0; set < stages_of_tapes_.size(); ++set)
+      for (std::size_t i = lowest_; i < n_; ++i) stages_of_tapes_[set] |= (set & tape_bit_[i]) != 0 ? bit(i + 1) : 0;
   }
 
   // The least budget that some schedule keeps.
@@ -127,9 +145,14 @@ private:
     return (s.left <= n_ ? gradient_[s.left] : 0) + windows_[s.left] + value_bytes_[s.values] + tape_bytes_[s.tapes];
   }
 
+  // The least that is still to be paid from a state: a stage runs again whose value or tape a backward reads and is not held.
+  std::uint64_t least_after(const state& s) const {
+    return least_cost_[(wanted_values_[s.left] & ~s.values) | stages_of_tapes_[wanted_tapes_[s.left] & ~s.tapes]];
+  }
+
   // Calls reach(state, live bytes, cost, step) for every possible step from a state.
   template <class Reach>
-  void all_from(const state& s, Reach reach) const {
+  void all_from(const state& s, const Reach& reach) const {
     for (std::size_t k = 1; k <= n_; ++k)
       if ((s.values & ~s.unread & bit(k)) != 0) reach(state{s.values & ~bit(k), s.tapes, s.left, s.unread}, 0, 0, step{});
     if (s.left == n_ + 1 && (s.values & bit(n_)) != 0) {
@@ -146,7 +169,7 @@ private:
   }
 
   template <class Reach>
-  void forward(const state& s, std::size_t i, Reach reach) const {
+  void forward(const state& s, std::size_t i, const Reach& reach) const {
     const stage& does = c_[i];
     const route_step made{static_cast<std::uint32_t>(i), false};
     const state before{s.values & ~bit(i + 1), s.tapes, s.left, s.unread & ~bit(i)};
@@ -171,7 +194,7 @@ private:
   }
 
   template <class Reach>
-  void backward(const state& s, std::size_t i, Reach reach) const {
+  void backward(const state& s, std::size_t i, const Reach& reach) const {
     const stage& does = c_[i];
     if (does.reads_input && i > 0 && (s.values & bit(i)) == 0) return;
     if (does.reads_output && (s.values & bit(i + 1)) == 0) return;
@@ -199,23 +222,23 @@ private:
     std::priority_queue<item, std::vector<item>, std::greater<>> open;
     const std::uint32_t begin = number({0, 0, n_ + 1, 0});
     best_[begin] = 0;
-    open.push({0, begin});
+    open.push({by_bytes ? 0 : least_after(of(begin)), begin});
     while (!open.empty()) {
       const std::uint64_t key = open.top().first;
       const std::uint32_t at = open.top().second;
       open.pop();
-      if (key != best_[at]) continue;
       const state s = of(at);
+      const std::uint64_t now = best_[at];
+      if (key != now + (by_bytes ? 0 : least_after(s))) continue;
       if (s.left == lowest_) return at;
-      all_from(s, [&](const state& next, std::size_t live, std::uint64_t cost, step how) {
+      all_from(s, [&](const state& next, std::size_t live, std::uint64_t cost, const step& how) {
         if (live > budget) return;
-        const std::uint64_t then = !by_bytes ? key + cost : key > live ? key : live;
+        const std::uint64_t then = !by_bytes ? now + cost : now > live ? now : live;
         const std::uint32_t to = number(next);
         if (to == none || then >= best_[to]) return;
         best_[to] = then;
-        how.state = at;
-        from_[to] = how;
-        open.push({then, to});
+        from_[to] = {at, how.moves, how.made};
+        open.push({then + (by_bytes ? 0 : least_after(next)), to});
       });
     }
     return none;
@@ -225,13 +248,17 @@ private:
   std::size_t n_;
   std::size_t lowest_;
   std::size_t tapes_ = 0;
-  std::vector<std::uint32_t> tape_bit_;  // 0: the stage has no tape that is read
-  std::vector<std::uint32_t> owing_{0};  // all possible `unread` sets
-  std::vector<std::size_t> gradient_;    // bytes of each; 0 if it is borrowed, made in place of a borrowed one, or not made
-  std::vector<std::size_t> windows_;     // bytes of the windows that are open before the backward below `left`
-  std::vector<std::size_t> opened_;      // bytes of the windows that the backward of each stage opens
-  std::vector<std::size_t> value_bytes_; // of each set of values
-  std::vector<std::size_t> tape_bytes_;  // of each set of tapes
+  std::vector<std::uint32_t> tape_bit_;        // 0: the stage has no tape that is read
+  std::vector<std::uint32_t> owing_{0};        // all possible `unread` sets
+  std::vector<std::size_t> gradient_;          // bytes of each; 0 if it is borrowed, made in place of a borrowed one, or not made
+  std::vector<std::size_t> windows_;           // bytes of the windows that are open before the backward below `left`
+  std::vector<std::size_t> opened_;            // bytes of the windows that the backward of each stage opens
+  std::vector<std::size_t> value_bytes_;       // of each set of values
+  std::vector<std::size_t> tape_bytes_;        // of each set of tapes
+  std::vector<std::uint32_t> wanted_values_;   // that the backwards below `left`, and the loss before it, read
+  std::vector<std::uint32_t> wanted_tapes_;    // that the backwards below `left` read
+  std::vector<std::uint64_t> least_cost_;      // of one forward of each stage of a set: bit i is stage i
+  std::vector<std::uint32_t> stages_of_tapes_; // of each set of tapes
   std::vector<std::uint64_t> best_;
   std::vector<step> from_;
 };

@@ -65,8 +65,9 @@ TEST_CASE("cuda: LayerNorm's gradient over many rows agrees with the cpu's") {
 }
 
 TEST_CASE("cuda: RMSNorm agrees with the cpu's, of many rows as well") {
-  for (const auto& [rows, features] :
+  for (const auto& shape :
        {std::pair{1U, 1U}, {37U, 1U}, {1U, 37U}, {37U, 37U}, {37U, 40U}, {1U, 700U}, {37U, 700U}, {2000U, 33U}}) {
+    const auto rows = shape.first, features = shape.second;
     CAPTURE(rows);
     CAPTURE(features);
     const std::size_t n = rows, m = features, size = n * m;
@@ -85,7 +86,8 @@ TEST_CASE("cuda: RMSNorm agrees with the cpu's, of many rows as well") {
 }
 
 TEST_CASE("cuda: Softmax agrees with the cpu's, also in place") {
-  for (const auto& [rows, columns] : {std::pair{3U, 1U}, {37U, 37U}, {37U, 40U}, {5U, 700U}, {2U, 5000U}}) {
+  for (const auto& shape : {std::pair{3U, 1U}, {37U, 37U}, {37U, 40U}, {5U, 700U}, {2U, 5000U}}) {
+    const auto rows = shape.first, columns = shape.second;
     CAPTURE(columns);
     const std::size_t n = rows, m = columns, size = n * m;
     const testing::operands all{.in = {normal(size, 1), normal(size, 2)},
