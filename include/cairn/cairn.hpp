@@ -84,6 +84,7 @@
 #include <cairn/data/target_transform.hpp>       // a dataset with other targets
 #include <cairn/data/tensor_dataset.hpp>         // samples in borrowed memory
 #include <cairn/data/transform.hpp>              // the concept: a change of one input
+#include <cairn/data/weighted_sampler.hpp>       // samples drawn by weights, such as rare classes more often
 
 #include <cairn/ops/activation.hpp>                                  // activations that a product can apply to its result
 #include <cairn/ops/adam/adam.hpp>                                   // one update of Adam and AdamW
@@ -294,6 +295,10 @@
 #include <cairn/train/ddp.hpp>                            // ddp<Model, Communicator>
 #include <cairn/train/execution_context.hpp>              // the memory that the passes of one caller write
 #include <cairn/train/fit/accuracy.hpp>                   // how often the largest output is the right class
+#include <cairn/train/fit/auroc.hpp>                      // the area under the ROC curve
+#include <cairn/train/fit/classification.hpp>             // precision, recall, F1 and top-k accuracy
+#include <cairn/train/fit/confusion_matrix.hpp>           // which classes are taken for which
+#include <cairn/train/fit/decisions.hpp>                  // outputs and targets of classes, one by one
 #include <cairn/train/fit/early_stopping.hpp>             // a callback of fit that stops when a metric no longer improves
 #include <cairn/train/fit/ema.hpp>                        // moving averages of the parameters
 #include <cairn/train/fit/fit.hpp>                        // epochs, validation, callbacks: the training loop
@@ -343,26 +348,27 @@
 #include <cairn/train/wrong_arguments.hpp>                // arguments of a trainer that do not fit
 #include <cairn/train/wrong_trainer.hpp>                  // replaces a trainer after its error
 
-#include <cairn/report/axis.hpp>             // the ticks of an axis
-#include <cairn/report/csv_log.hpp>          // metrics as a table in a file
-#include <cairn/report/draw_schedule.hpp>    // the step of a model, drawn in one line
-#include <cairn/report/format.hpp>           // numbers, bytes and durations as text
-#include <cairn/report/layer_watch.hpp>      // times every layer of a step
-#include <cairn/report/memory_plot.hpp>      // the curve of live bytes
-#include <cairn/report/names.hpp>            // the names of the parts of a network
-#include <cairn/report/network_lines.hpp>    // every line of a network's type, with what it does in a step
-#include <cairn/report/progress.hpp>         // the progress bar
-#include <cairn/report/progress_bar.hpp>     // a bar for each epoch of fit
-#include <cairn/report/schedule_picture.hpp> // a schedule and its live bytes as SVG
-#include <cairn/report/stage_plot.hpp>       // what every stage does, over time
-#include <cairn/report/start_line.hpp>       // what runs and where, at the start of a log
-#include <cairn/report/step_trace.hpp>       // a measured training step, for ui.perfetto.dev
-#include <cairn/report/step_watch.hpp>       // times every op of a step
-#include <cairn/report/summary.hpp>          // a network as a table
-#include <cairn/report/svg.hpp>              // the elements of a drawing
-#include <cairn/report/table.hpp>            // a table for people
-#include <cairn/report/tensorboard_log.hpp>  // metrics for TensorBoard
-#include <cairn/report/timed_summary.hpp>    // the time of a step, layer by layer
-#include <cairn/report/timeline.hpp>         // the content of the picture of a schedule
-#include <cairn/report/trace_events.hpp>     // slices and counters, as Chrome and Perfetto read them
-#include <cairn/report/watched_layers.hpp>   // reports each call of a layer in a step
+#include <cairn/report/axis.hpp>              // the ticks of an axis
+#include <cairn/report/confusion_picture.hpp> // which classes are taken for which, as a picture
+#include <cairn/report/csv_log.hpp>           // metrics as a table in a file
+#include <cairn/report/draw_schedule.hpp>     // the step of a model, drawn in one line
+#include <cairn/report/format.hpp>            // numbers, bytes and durations as text
+#include <cairn/report/layer_watch.hpp>       // times every layer of a step
+#include <cairn/report/memory_plot.hpp>       // the curve of live bytes
+#include <cairn/report/names.hpp>             // the names of the parts of a network
+#include <cairn/report/network_lines.hpp>     // every line of a network's type, with what it does in a step
+#include <cairn/report/progress.hpp>          // the progress bar
+#include <cairn/report/progress_bar.hpp>      // a bar for each epoch of fit
+#include <cairn/report/schedule_picture.hpp>  // a schedule and its live bytes as SVG
+#include <cairn/report/stage_plot.hpp>        // what every stage does, over time
+#include <cairn/report/start_line.hpp>        // what runs and where, at the start of a log
+#include <cairn/report/step_trace.hpp>        // a measured training step, for ui.perfetto.dev
+#include <cairn/report/step_watch.hpp>        // times every op of a step
+#include <cairn/report/summary.hpp>           // a network as a table
+#include <cairn/report/svg.hpp>               // the elements of a drawing
+#include <cairn/report/table.hpp>             // a table for people
+#include <cairn/report/tensorboard_log.hpp>   // metrics for TensorBoard
+#include <cairn/report/timed_summary.hpp>     // the time of a step, layer by layer
+#include <cairn/report/timeline.hpp>          // the content of the picture of a schedule
+#include <cairn/report/trace_events.hpp>      // slices and counters, as Chrome and Perfetto read them
+#include <cairn/report/watched_layers.hpp>    // reports each call of a layer in a step

@@ -191,6 +191,7 @@
 #include <tuple>
 #include <type_traits>
 #include <unistd.h>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -969,6 +970,9 @@ namespace cairn::vision {}
 
 // cairn::files: readers and writers of IDX, .npy and safetensors files.
 namespace cairn::files {}
+
+// cairn::samplers: orders of samples besides sampler and sequential_sampler.
+namespace cairn::samplers {}
 
 // cairn::text: texts as tokens, and datasets of tokens.
 namespace cairn::text {}
@@ -7687,6 +7691,109 @@ template <class Input, class Target>
 tensor_dataset(shape, std::vector<Input>, std::size_t, std::vector<Target>) -> tensor_dataset<Input, Target>;
 
 } // namespace cairn
+
+// cairn/data/weighted_sampler.hpp
+
+namespace cairn::detail {
+
+inline constexpr std::uint64_t weighted_purpose = 0x51E8D70B9C3A642FU; // see permutation.hpp
+
+} // namespace cairn::detail
+
+namespace cairn::types {
+
+struct weighted_options {
+  std::uint64_t seed = 0;
+  std::size_t draws = 0; // in an epoch, by all ranks together; 0: as many as there are samples
+};
+
+} // namespace cairn::types
+
+namespace cairn::samplers {
+
+// Draws samples with replacement, each with a likelihood in proportion to its weight, as torch's WeightedRandomSampler with
+// replacement=True: rare classes are then as frequent as others. All ranks make the same draws from (seed, epoch), without a
+// message, and rank r of R reads draws r, r + R, ... up to as many as every rank has, one more where R does not divide them. So
+// step k of all ranks reads the samples of step k of one rank with R times the batch. Models sample_order.
+//
+//   loader batches{data, samplers::weighted{rank, samplers::balanced(data.targets)}, batch<64>{}};
+//
+// Throws input_error if a weight is negative or not finite, if all are 0, and, in a loader, if there is not one for each sample.
+class weighted {
+public:
+  // `ranks` is a communicator, or anything else with rank() and size(); `weights` is a range of numbers.
+  template <detail::ranked Ranks, class Weights>
+  weighted(const Ranks& ranks, const Weights& weights, types::weighted_options options = {})
+      : here_(detail::checked_share(ranks.rank(), ranks.size(), "weighted")), options_(options) {
+    set(weights);
+  }
+  // One rank that reads everything.
+  template <class Weights>
+    requires(!detail::ranked<Weights>)
+  explicit weighted(const Weights& weights, types::weighted_options options = {}) : options_(options) {
+    set(weights);
+  }
+
+  const types::weighted_options& options() const { return options_; }
+  std::size_t ranks() const { return here_.size; }
+
+  std::size_t count(std::size_t samples) const {
+    const std::size_t draws = options_.draws != 0 ? options_.draws : samples;
+    return draws / here_.size + (draws % here_.size != 0 ? 1 : 0);
+  }
+
+  void order(std::size_t samples, std::uint64_t epoch, std::vector<std::size_t>& indices) const {
+    if (samples != sums_.size())
+      throw input_error("weighted: expected a weight for each of the " + std::to_string(samples) + " samples, found " +
+                        std::to_string(sums_.size()));
+    indices.resize(count(samples));
+    const detail::random_key key{.seed = options_.seed ^ detail::weighted_purpose, .step = epoch};
+    for (std::size_t k = 0; k < indices.size(); ++k) {
+      const std::array<std::uint32_t, 4> block = detail::random_block(key, k * here_.size + here_.rank);
+      const std::uint64_t bits = (std::uint64_t{block[0]} << 32 | block[1]) >> 11; // as many as a double has
+      const double at = static_cast<double>(bits) * 0x1p-53 * sums_.back();
+      // The first whose sum is above: so none of weight 0. Rounding may give the whole sum.
+      const auto found = std::upper_bound(sums_.begin(), sums_.end(), at);
+      indices[k] = found == sums_.end() ? last_ : static_cast<std::size_t>(found - sums_.begin());
+    }
+  }
+
+private:
+  template <class Weights>
+  void set(const Weights& weights) {
+    double sum = 0;
+    for (const auto& one : weights) {
+      const auto weight = static_cast<double>(one);
+      if (!(weight >= 0) || !std::isfinite(weight))
+        throw input_error("weighted: expected weights of 0 or more, found " + std::to_string(weight) + " for sample " +
+                          std::to_string(sums_.size()));
+      if (weight > 0) last_ = sums_.size();
+      sums_.push_back(sum += weight);
+    }
+    if (!(sum > 0) || !std::isfinite(sum))
+      throw input_error("weighted: expected weights with a finite sum above 0, found " + std::to_string(sum));
+  }
+
+  detail::rank_share here_;
+  types::weighted_options options_{};
+  std::vector<double> sums_; // of the weights up to each sample
+  std::size_t last_ = 0;     // sample with a weight
+};
+
+// Weights with which all classes are drawn equally often: one through the number of samples of its class, for each target, an
+// integer.
+template <class Targets>
+std::vector<double> balanced(const Targets& targets) {
+  static_assert(std::integral<std::remove_cvref_t<decltype(*std::begin(targets))>>,
+                "balanced: targets are class numbers, which are integers");
+  std::unordered_map<std::int64_t, double> counts;
+  for (const auto& target : targets) ++counts[static_cast<std::int64_t>(target)];
+  std::vector<double> weights;
+  for (const auto& target : targets) weights.push_back(1 / counts[static_cast<std::int64_t>(target)]);
+  return weights;
+}
+
+} // namespace cairn::samplers
 
 // cairn/ops/activation.hpp
 
@@ -38129,7 +38236,7 @@ private:
 
 } // namespace cairn
 
-// cairn/train/fit/accuracy.hpp
+// cairn/train/fit/decisions.hpp
 
 namespace cairn::detail {
 
@@ -38139,13 +38246,8 @@ concept scores = numbers<Outputs> && requires(const Outputs& outputs) {
   { outputs.sample_shape().last() } -> std::convertible_to<std::size_t>;
 };
 
-// A range of batches of inputs and targets, such as a loader.
-template <class Loader>
-concept gives_batches = requires(Loader& all, const typename std::remove_cvref_t<Loader>::value_type& one) {
-  all.begin() == all.end();
-  one.inputs;
-  one.targets;
-};
+// As an ignore_index: every target counts.
+inline constexpr std::int64_t counts_all = std::numeric_limits<std::int64_t>::min();
 
 template <class T>
 std::size_t place_of_largest(const T* from, std::size_t count) {
@@ -38155,29 +38257,85 @@ std::size_t place_of_largest(const T* from, std::size_t count) {
   return best;
 }
 
-// The number of targets that are the argmax of their outputs.
-template <scores Outputs, numbers Targets>
-std::size_t count_right(const Outputs& outputs, const Targets& targets) {
-  static_assert(std::integral<number_of<Targets>>, "accuracy: targets are class numbers, which are integers");
+// Calls f(scores of all classes, number of classes, target) for each target among classes, but for those that are `ignored`:
+// one for each row of outputs, or for each index before the innermost. `who` is named in errors.
+template <scores Outputs, numbers Targets, class F>
+void for_each_decision(const char* who, const Outputs& outputs, const Targets& targets, std::int64_t ignored, const F& f) {
+  static_assert(std::integral<number_of<Targets>>,
+                "accuracy and other metrics of classes: targets are class numbers, which are integers");
   const std::size_t classes = outputs.sample_shape().last();
   if (classes < 2)
-    throw input_error("accuracy: expected outputs for 2 classes or more, found " + std::to_string(classes) +
+    throw input_error(std::string(who) + ": expected outputs for 2 classes or more, found " + std::to_string(classes) +
                       ", of which the largest is always right; compare a single logit with 0");
   const std::size_t decisions = outputs.size() / classes;
   if (static_cast<std::size_t>(targets.size()) != decisions)
-    throw input_error("accuracy: expected a target for each of the " + std::to_string(decisions) + " decisions among " +
-                      std::to_string(classes) + " classes, found " + std::to_string(targets.size()));
-  std::size_t right = 0;
-  for (std::size_t i = 0; i < decisions; ++i) {
-    const std::size_t found = place_of_largest(outputs.data() + i * classes, classes);
-    if (std::cmp_equal(found, +first_number(targets)[i])) ++right;
-  }
-  return right;
+    throw input_error(std::string(who) + ": expected a target for each of the " + std::to_string(decisions) +
+                      " decisions among " + std::to_string(classes) + " classes, found " + std::to_string(targets.size()));
+  const auto* const all = first_number(targets);
+  for (std::size_t i = 0; i < decisions; ++i)
+    if (!std::cmp_equal(+all[i], ignored)) f(outputs.data() + i * classes, classes, +all[i]);
 }
 
-inline double share_of(std::size_t right, std::size_t all) {
-  if (all == 0) throw input_error("accuracy: expected at least one sample, found none");
-  return static_cast<double>(right) / static_cast<double>(all);
+// The same where the target must be the number of a class, which f receives as a std::size_t.
+template <scores Outputs, numbers Targets, class F>
+void for_each_class(const char* who, const Outputs& outputs, const Targets& targets, std::int64_t ignored, const F& f) {
+  for_each_decision(who, outputs, targets, ignored, [&](const auto* of, std::size_t classes, auto target) {
+    if (std::cmp_less(target, 0) || std::cmp_greater_equal(target, classes))
+      throw input_error(std::string(who) + ": expected targets from 0 to " + std::to_string(classes - 1) + ", found " +
+                        std::to_string(target) + "; if it stands for 'no target', pass it as ignore_index");
+    f(of, classes, static_cast<std::size_t>(target));
+  });
+}
+
+// Calls f(logit, whether the target is positive) for each output, of a network with one logit for each yes or no.
+template <numbers Outputs, numbers Targets, class F>
+void for_each_logit(const char* who, const Outputs& outputs, const Targets& targets, const F& f) {
+  if (static_cast<std::size_t>(outputs.size()) != static_cast<std::size_t>(targets.size()))
+    throw input_error(std::string(who) + ": expected a target for each of the " + std::to_string(outputs.size()) +
+                      " outputs, which are logits of 'yes', found " + std::to_string(targets.size()) +
+                      "; for outputs of several classes, write their number");
+  const auto* const all = first_number(targets);
+  const auto* const from = first_number(outputs);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(targets.size()); ++i) {
+    const auto target = static_cast<double>(all[i]);
+    if (target != 0 && target != 1)
+      throw input_error(std::string(who) + ": expected targets of 0 or 1, found " + std::to_string(target));
+    f(static_cast<double>(from[i]), target == 1);
+  }
+}
+
+} // namespace cairn::detail
+
+// cairn/train/fit/accuracy.hpp
+
+namespace cairn::detail {
+
+// A range of batches of inputs and targets, such as a loader.
+template <class Loader>
+concept gives_batches = requires(Loader& all, const typename std::remove_cvref_t<Loader>::value_type& one) {
+  all.begin() == all.end();
+  one.inputs;
+  one.targets;
+};
+
+// The targets that are the argmax of their outputs, and all that count.
+struct right_of_all {
+  std::size_t right = 0;
+  std::size_t all = 0;
+};
+template <scores Outputs, numbers Targets>
+right_of_all count_right(const Outputs& outputs, const Targets& targets, std::int64_t ignore_index = counts_all) {
+  right_of_all found;
+  for_each_decision("accuracy", outputs, targets, ignore_index, [&](const auto* of, std::size_t classes, auto target) {
+    ++found.all;
+    if (std::cmp_equal(place_of_largest(of, classes), target)) ++found.right;
+  });
+  return found;
+}
+
+inline double share_of(right_of_all found) {
+  if (found.all == 0) throw input_error("accuracy: expected at least one sample, found none");
+  return static_cast<double>(found.right) / static_cast<double>(found.all);
 }
 
 } // namespace cairn::detail
@@ -38197,7 +38355,7 @@ std::vector<std::size_t> argmax(const Outputs& outputs) {
 // The share, 0 … 1, of targets that are the argmax of their outputs: accuracy(train.evaluate(images), labels).
 template <detail::scores Outputs, detail::numbers Targets>
 double accuracy(const Outputs& outputs, const Targets& targets) {
-  return detail::share_of(detail::count_right(outputs, targets), static_cast<std::size_t>(targets.size()));
+  return detail::share_of(detail::count_right(outputs, targets));
 }
 
 // The accuracy of a trainer or a model over all samples of a loader, with equal weight for every target:
@@ -38207,17 +38365,438 @@ double accuracy(const Outputs& outputs, const Targets& targets) {
 // With several ranks, each returns the accuracy over the samples of its own loader.
 template <class Model, detail::gives_batches Loader>
 double accuracy(Model& net, Loader&& all) {
-  std::size_t right = 0;
-  std::size_t decisions = 0;
+  detail::right_of_all sum;
   for (const auto& batch : all) {
-    right += detail::with_inputs(batch.inputs,
-                                 [&](const auto& inputs) { return detail::count_right(net.evaluate(inputs), batch.targets); });
-    decisions += batch.targets.size();
+    const detail::right_of_all found = detail::with_inputs(
+        batch.inputs, [&](const auto& inputs) { return detail::count_right(net.evaluate(inputs), batch.targets); });
+    sum.right += found.right;
+    sum.all += found.all;
   }
-  return detail::share_of(right, decisions);
+  return detail::share_of(sum);
 }
 
 } // namespace cairn
+
+// cairn/train/fit/metrics.hpp
+
+namespace cairn::metrics {
+
+// The sum and the count of a metric, over batches and then over ranks.
+struct metric_sum {
+  double sum = 0;
+  double count = 0;
+
+  metric_sum& operator+=(const metric_sum& other) {
+    sum += other.sum;
+    count += other.count;
+    return *this;
+  }
+};
+
+} // namespace cairn::metrics
+
+namespace cairn::detail {
+
+// What a metric adds up over batches: its own type `sum`, a std::array<double, N>, or a metric_sum.
+template <class M>
+struct sum_of_metric {
+  using type = metric_sum;
+};
+template <class M>
+  requires requires { typename M::sum; }
+struct sum_of_metric<M> {
+  using type = typename M::sum;
+};
+template <class M>
+using sum_of = typename sum_of_metric<M>::type;
+
+// Its numbers, one by one.
+template <class Sum>
+inline constexpr std::size_t numbers_of_sum = std::tuple_size_v<Sum>;
+template <>
+inline constexpr std::size_t numbers_of_sum<metric_sum> = 2;
+
+inline void add_numbers(double* to, const metric_sum& part) {
+  to[0] += part.sum;
+  to[1] += part.count;
+}
+template <std::size_t Count>
+void add_numbers(double* to, const std::array<double, Count>& part) {
+  for (std::size_t i = 0; i < Count; ++i) to[i] += part[i];
+}
+template <class Sum>
+Sum sum_from(const double* numbers) {
+  if constexpr (std::is_same_v<Sum, metric_sum>) {
+    return {numbers[0], numbers[1]};
+  } else {
+    Sum all{};
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] = numbers[i];
+    return all;
+  }
+}
+
+} // namespace cairn::detail
+
+namespace cairn::metrics {
+
+// A metric M of a validation is an object with
+//   1. std::string name() const: "accuracy"; in the record of a run it is "val_accuracy";
+//   2. metric_sum add(outputs, targets, loss) const: the part of one batch; outputs are (rows, output_shape), the loss is its
+//      mean over the batch;
+//   3. double value(const metric_sum&) const: the metric, from the sum over all batches and ranks.
+// Where two numbers are not enough it has a type of its own in place of metric_sum: using sum = std::array<double, N>, of numbers
+// that are added up over batches and ranks.
+template <class M>
+concept metric = requires(const M& m, const detail::sum_of<M>& all) {
+  { m.name() } -> std::convertible_to<std::string>;
+  { m.value(all) } -> std::convertible_to<double>;
+};
+
+// The share, 0 ... 1, of targets that are the argmax of their outputs, as torchmetrics' multiclass Accuracy with micro average.
+struct Accuracy {
+  std::int64_t ignore_index = detail::counts_all; // this target does not count, as in CrossEntropyLoss
+
+  std::string name() const { return "accuracy"; }
+  template <class Outputs, class Targets>
+  metric_sum add(const Outputs& outputs, const Targets& targets, double) const {
+    const detail::right_of_all found = detail::count_right(outputs, targets, ignore_index);
+    return {static_cast<double>(found.right), static_cast<double>(found.all)};
+  }
+  double value(const metric_sum& all) const { return all.sum / all.count; }
+};
+
+// exp of the mean loss over all targets, for a language model whose loss is CrossEntropyLoss without ignored targets.
+struct Perplexity {
+  std::string name() const { return "perplexity"; }
+  template <class Outputs, class Targets>
+  metric_sum add(const Outputs&, const Targets& targets, double loss) const {
+    const auto count = static_cast<double>(targets.size());
+    return {loss * count, count};
+  }
+  double value(const metric_sum& all) const { return std::exp(all.sum / all.count); }
+};
+
+// The mean of |output - target|, as torchmetrics' MeanAbsoluteError.
+struct MeanAbsoluteError {
+  std::string name() const { return "mean_absolute_error"; }
+  template <class Outputs, class Targets>
+  metric_sum add(const Outputs& outputs, const Targets& targets, double) const {
+    metric_sum all{0, static_cast<double>(outputs.size())};
+    const auto* const expected = detail::first_number(targets);
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      all.sum += std::abs(static_cast<double>(outputs.data()[i]) - static_cast<double>(expected[i]));
+    return all;
+  }
+  double value(const metric_sum& all) const { return all.sum / all.count; }
+};
+
+static_assert(metrics::metric<Accuracy> && metrics::metric<Perplexity> && metrics::metric<MeanAbsoluteError>);
+
+} // namespace cairn::metrics
+
+// cairn/train/fit/auroc.hpp
+
+namespace cairn::metrics {
+
+// The area under the receiver operating characteristic: how likely the logit of a positive sample is above that of a negative
+// one, where equal logits count half (Hanley, McNeil: The meaning and use of the area under a ROC curve. 1982). As
+// torchmetrics' BinaryAUROC: one logit for each yes or no, targets 0 and 1; 0 without positive or without negative samples. It
+// is exact, and sorts.
+template <detail::numbers Outputs, detail::numbers Targets>
+double auroc(const Outputs& outputs, const Targets& targets) {
+  std::vector<std::pair<double, bool>> all;
+  all.reserve(static_cast<std::size_t>(targets.size()));
+  detail::for_each_logit("auroc", outputs, targets, [&](double logit, bool positive) {
+    if (std::isnan(logit)) throw input_error("auroc: expected outputs that can be compared, found NaN");
+    all.emplace_back(logit, positive);
+  });
+  std::sort(all.begin(), all.end());
+  double below = 0, positives = 0, sum = 0; // negative samples so far; all positive ones; pairs in the right order
+  for (std::size_t i = 0; i < all.size();) {
+    double equal[2]{};
+    for (const double logit = all[i].first; i < all.size() && all[i].first == logit; ++i) ++equal[all[i].second ? 1 : 0];
+    sum += equal[1] * (below + equal[0] / 2);
+    below += equal[0];
+    positives += equal[1];
+  }
+  return below == 0 || positives == 0 ? 0 : sum / (below * positives);
+}
+
+// The same as the metric of a validation, which adds up counts over batches and ranks: logits count as equal if they are in one
+// of 4000 intervals of 0.01 from -20 to 20, and beyond. As torchmetrics' BinaryAUROC with many thresholds.
+struct AUROC {
+  static constexpr std::size_t intervals = 4000;
+  static constexpr double least = -20, width = 0.01;
+  using sum = std::array<double, 2 * intervals>; // negative samples in each, then positive ones
+
+  std::string name() const { return "auroc"; }
+  template <class Outputs, class Targets>
+  sum add(const Outputs& outputs, const Targets& targets, double) const {
+    sum all{};
+    detail::for_each_logit("AUROC", outputs, targets, [&](double logit, bool positive) {
+      if (std::isnan(logit)) throw input_error("AUROC: expected outputs that can be compared, found NaN");
+      const double at = std::clamp(std::floor((logit - least) / width), 0.0, static_cast<double>(intervals - 1));
+      ++all[(positive ? intervals : 0) + static_cast<std::size_t>(at)];
+    });
+    return all;
+  }
+  double value(const sum& all) const {
+    double below = 0, positives = 0, pairs = 0;
+    for (std::size_t i = 0; i < intervals; ++i) {
+      pairs += all[intervals + i] * (below + all[i] / 2);
+      below += all[i];
+      positives += all[intervals + i];
+    }
+    return below == 0 || positives == 0 ? 0 : pairs / (below * positives);
+  }
+};
+
+static_assert(metric<AUROC>);
+
+} // namespace cairn::metrics
+
+// cairn/train/fit/classification.hpp
+
+namespace cairn::metrics {
+
+// How the values of single classes become one: their mean, without the classes that are neither a target nor an output, or their
+// mean by the number of targets of each. (The third that is known, micro, is the Accuracy.)
+enum class average : unsigned char { macro, weighted };
+
+} // namespace cairn::metrics
+
+namespace cairn::detail {
+
+// Of one class: decisions for it that are right, all decisions for it, all targets of it.
+struct class_counts {
+  double right = 0;
+  double found = 0;
+  double there = 0;
+};
+
+inline double ratio(double part, double all) { return all == 0 ? 0 : part / all; } // as torchmetrics has it
+inline double precision_of(const class_counts& c) { return ratio(c.right, c.found); }
+inline double recall_of(const class_counts& c) { return ratio(c.right, c.there); }
+inline double f1_of(const class_counts& c) { return ratio(2 * c.right, c.found + c.there); }
+
+// The mean of value(counts of a class) over classes; of(k) returns the counts of class k.
+template <class Of, class Value>
+double mean_of_classes(average how, std::size_t classes, const Of& of, const Value& value) {
+  double sum = 0, weights = 0;
+  for (std::size_t k = 0; k < classes; ++k) {
+    const class_counts c = of(k);
+    const double weight = how == average::weighted ? c.there : c.found + c.there == 0 ? 0 : 1;
+    sum += weight * value(c);
+    weights += weight;
+  }
+  return ratio(sum, weights);
+}
+
+// What Precision, Recall and F1 share. With one class the outputs are logits of "yes", which are decisions for it above 0.
+template <std::size_t Classes, average How>
+struct metric_of_classes {
+  static_assert(Classes > 0,
+                "metrics: Precision, Recall and F1 take the number of classes, or 1 for outputs that are logits of yes: "
+                "metrics::F1<10>");
+  using sum = std::array<double, 3 * Classes>; // right, found, there, each of all classes
+
+  std::int64_t ignore_index = counts_all; // this target does not count, as in CrossEntropyLoss
+
+protected:
+  template <class Outputs, class Targets>
+  sum count(const char* who, const Outputs& outputs, const Targets& targets) const {
+    sum all{};
+    const auto add = [&all](std::size_t found, std::size_t there) {
+      if (found == there) ++all[found];
+      ++all[Classes + found];
+      ++all[2 * Classes + there];
+    };
+    if constexpr (Classes == 1) {
+      for_each_logit(who, outputs, targets, [&](double logit, bool is_there) {
+        const bool is_found = logit > 0;
+        all[0] += is_found && is_there ? 1 : 0;
+        all[1] += is_found ? 1 : 0;
+        all[2] += is_there ? 1 : 0;
+      });
+    } else {
+      if (outputs.sample_shape().last() != Classes)
+        throw input_error(std::string(who) + ": expected outputs for " + std::to_string(Classes) +
+                          " classes, as its type says, found " + std::to_string(outputs.sample_shape().last()));
+      for_each_class(who, outputs, targets, ignore_index, [&](const auto* of, std::size_t classes, std::size_t target) {
+        add(place_of_largest(of, classes), target);
+      });
+    }
+    return all;
+  }
+  template <class Value>
+  static double mean(const sum& all, const Value& value) {
+    return mean_of_classes(
+        How, Classes, [&all](std::size_t k) { return class_counts{all[k], all[Classes + k], all[2 * Classes + k]}; }, value);
+  }
+};
+
+} // namespace cairn::detail
+
+namespace cairn::metrics {
+
+// Precision: of the decisions for a class, the share that is right. Recall: of the targets of a class, the share that is found.
+// F1: their harmonic mean. As torchmetrics' MulticlassPrecision, MulticlassRecall and MulticlassF1Score, of the argmax of
+// outputs for `Classes` classes; with 1 class, as BinaryPrecision and so on, of one logit for each yes or no, with targets 0
+// and 1. A class without decisions, or without targets, has 0.
+//
+//   validation{held_out, sampler{rank}, batch<64>{}, metrics::F1<10>{}, metrics::Recall<10, metrics::average::weighted>{}}
+template <std::size_t Classes, average How = average::macro>
+struct Precision : detail::metric_of_classes<Classes, How> {
+  std::string name() const { return "precision"; }
+  template <class Outputs, class Targets>
+  auto add(const Outputs& outputs, const Targets& targets, double) const {
+    return this->count("Precision", outputs, targets);
+  }
+  double value(const typename Precision::sum& all) const { return this->mean(all, detail::precision_of); }
+};
+template <std::size_t Classes, average How = average::macro>
+struct Recall : detail::metric_of_classes<Classes, How> {
+  std::string name() const { return "recall"; }
+  template <class Outputs, class Targets>
+  auto add(const Outputs& outputs, const Targets& targets, double) const {
+    return this->count("Recall", outputs, targets);
+  }
+  double value(const typename Recall::sum& all) const { return this->mean(all, detail::recall_of); }
+};
+template <std::size_t Classes, average How = average::macro>
+struct F1 : detail::metric_of_classes<Classes, How> {
+  std::string name() const { return "f1"; }
+  template <class Outputs, class Targets>
+  auto add(const Outputs& outputs, const Targets& targets, double) const {
+    return this->count("F1", outputs, targets);
+  }
+  double value(const typename F1::sum& all) const { return this->mean(all, detail::f1_of); }
+};
+
+// The share, 0 ... 1, of targets that are among the `Most` largest outputs, as torchmetrics' MulticlassAccuracy with top_k and
+// micro average. Of equal outputs those of lower classes come first.
+template <std::size_t Most>
+struct TopKAccuracy {
+  static_assert(Most > 0, "metrics::TopKAccuracy: expected at least 1, as in TopKAccuracy<5>");
+  std::int64_t ignore_index = detail::counts_all; // this target does not count, as in CrossEntropyLoss
+
+  std::string name() const { return "top_" + std::to_string(Most) + "_accuracy"; }
+  template <class Outputs, class Targets>
+  metric_sum add(const Outputs& outputs, const Targets& targets, double) const {
+    metric_sum all;
+    detail::for_each_class("TopKAccuracy", outputs, targets, ignore_index,
+                           [&](const auto* of, std::size_t classes, std::size_t target) {
+                             std::size_t before = 0; // classes that come before the target
+                             for (std::size_t k = 0; k < classes; ++k)
+                               before += of[k] > of[target] || (of[k] == of[target] && k < target) || of[k] != of[k] ? 1 : 0;
+                             all.sum += before < Most && of[target] == of[target] ? 1 : 0;
+                             ++all.count;
+                           });
+    return all;
+  }
+  double value(const metric_sum& all) const { return all.sum / all.count; }
+};
+
+static_assert(metric<Precision<3>> && metric<Recall<3>> && metric<F1<1>> && metric<TopKAccuracy<5>>);
+
+} // namespace cairn::metrics
+
+// cairn/train/fit/confusion_matrix.hpp
+
+namespace cairn::metrics {
+
+// How often samples of one class were taken for another: count(target, found), with what follows from it for each class and for
+// all.
+//
+//   const auto errors = metrics::confusion(net, loader{digits.test, sequential_sampler{}, batch<64>{}});
+//   report::write_svg("errors.svg", report::draw_confusion(errors));
+class confusion_matrix {
+public:
+  explicit confusion_matrix(std::size_t classes) : classes_(classes), counts_(classes * classes) {
+    if (classes < 2) throw input_error("confusion_matrix: expected 2 classes or more, found " + std::to_string(classes));
+  }
+
+  // Counts the argmax of outputs (rows, ..., classes) for each target, but for targets that are `ignore_index`. Throws
+  // input_error if their numbers do not fit; then nothing is counted.
+  template <detail::scores Outputs, detail::numbers Targets>
+  void add(const Outputs& outputs, const Targets& targets, std::int64_t ignore_index = detail::counts_all) {
+    if (outputs.sample_shape().last() != classes_)
+      throw input_error("confusion_matrix: expected outputs for " + std::to_string(classes_) + " classes, found " +
+                        std::to_string(outputs.sample_shape().last()));
+    std::vector<std::uint64_t> sum = counts_;
+    detail::for_each_class("confusion_matrix", outputs, targets, ignore_index,
+                           [&](const auto* of, std::size_t classes, std::size_t target) {
+                             ++sum[target * classes + detail::place_of_largest(of, classes)];
+                           });
+    counts_ = std::move(sum);
+  }
+
+  std::size_t classes() const { return classes_; }
+  std::uint64_t count(std::size_t target, std::size_t found) const {
+    check(target);
+    check(found);
+    return counts_[target * classes_ + found];
+  }
+  std::uint64_t total() const {
+    std::uint64_t sum = 0;
+    for (const std::uint64_t one : counts_) sum += one;
+    return sum;
+  }
+
+  // Of one class, 0 where there is nothing to divide by: see Precision, Recall and F1.
+  double precision(std::size_t of) const { return detail::precision_of(counts(of)); }
+  double recall(std::size_t of) const { return detail::recall_of(counts(of)); }
+  double f1(std::size_t of) const { return detail::f1_of(counts(of)); }
+  // Of all classes.
+  double accuracy() const {
+    std::uint64_t right = 0;
+    for (std::size_t k = 0; k < classes_; ++k) right += count(k, k);
+    return detail::ratio(static_cast<double>(right), static_cast<double>(total()));
+  }
+  double precision(average how = average::macro) const { return mean(how, detail::precision_of); }
+  double recall(average how = average::macro) const { return mean(how, detail::recall_of); }
+  double f1(average how = average::macro) const { return mean(how, detail::f1_of); }
+
+private:
+  void check(std::size_t k) const {
+    if (k >= classes_)
+      throw input_error("confusion_matrix: expected a class from 0 to " + std::to_string(classes_ - 1) + ", found " +
+                        std::to_string(k));
+  }
+  detail::class_counts counts(std::size_t of) const {
+    check(of);
+    detail::class_counts sum;
+    sum.right = static_cast<double>(count(of, of));
+    for (std::size_t k = 0; k < classes_; ++k) {
+      sum.found += static_cast<double>(count(k, of));
+      sum.there += static_cast<double>(count(of, k));
+    }
+    return sum;
+  }
+  template <class Value>
+  double mean(average how, const Value& value) const {
+    return detail::mean_of_classes(how, classes_, [this](std::size_t k) { return counts(k); }, value);
+  }
+
+  std::size_t classes_;
+  std::vector<std::uint64_t> counts_; // (target, found)
+};
+
+// The confusion matrix of a trainer or a model over all samples of a loader. With several ranks, each returns that of its own.
+template <class Model, detail::gives_batches Loader>
+confusion_matrix confusion(Model& net, Loader&& all, std::int64_t ignore_index = detail::counts_all) {
+  std::vector<confusion_matrix> sum;
+  for (const auto& batch : all)
+    detail::with_inputs(batch.inputs, [&](const auto& inputs) {
+      const auto& outputs = net.evaluate(inputs);
+      if (sum.empty()) sum.emplace_back(outputs.sample_shape().last());
+      sum.front().add(outputs, batch.targets, ignore_index);
+    });
+  if (sum.empty()) throw input_error("confusion: expected at least one sample, found none");
+  return sum.front();
+}
+
+} // namespace cairn::metrics
 
 // cairn/train/optimizers/loss_scale.hpp
 
@@ -43022,72 +43601,6 @@ types::fit_result fit(First&, Second&, const types::fit_options&, Callbacks&&...
 
 } // namespace cairn
 
-// cairn/train/fit/metrics.hpp
-
-namespace cairn::metrics {
-
-// The sum and the count of a metric, over batches and then over ranks.
-struct metric_sum {
-  double sum = 0;
-  double count = 0;
-
-  metric_sum& operator+=(const metric_sum& other) {
-    sum += other.sum;
-    count += other.count;
-    return *this;
-  }
-};
-
-// A metric M of a validation is an object with
-//   1. std::string name() const: "accuracy"; in the record of a run it is "val_accuracy";
-//   2. metric_sum add(outputs, targets, loss) const: the part of one batch; outputs are (rows, output_shape), the loss is its
-//      mean over the batch;
-//   3. double value(const metric_sum&) const: the metric, from the sum over all batches and ranks.
-template <class M>
-concept metric = requires(const M& m, const metric_sum& all) {
-  { m.name() } -> std::convertible_to<std::string>;
-  { m.value(all) } -> std::convertible_to<double>;
-};
-
-// The share, 0 ... 1, of targets that are the argmax of their outputs, as torchmetrics' multiclass Accuracy with micro average.
-struct Accuracy {
-  std::string name() const { return "accuracy"; }
-  template <class Outputs, class Targets>
-  metric_sum add(const Outputs& outputs, const Targets& targets, double) const {
-    return {static_cast<double>(detail::count_right(outputs, targets)), static_cast<double>(targets.size())};
-  }
-  double value(const metric_sum& all) const { return all.sum / all.count; }
-};
-
-// exp of the mean loss over all targets, for a language model whose loss is CrossEntropyLoss without ignored targets.
-struct Perplexity {
-  std::string name() const { return "perplexity"; }
-  template <class Outputs, class Targets>
-  metric_sum add(const Outputs&, const Targets& targets, double loss) const {
-    const auto count = static_cast<double>(targets.size());
-    return {loss * count, count};
-  }
-  double value(const metric_sum& all) const { return std::exp(all.sum / all.count); }
-};
-
-// The mean of |output - target|, as torchmetrics' MeanAbsoluteError.
-struct MeanAbsoluteError {
-  std::string name() const { return "mean_absolute_error"; }
-  template <class Outputs, class Targets>
-  metric_sum add(const Outputs& outputs, const Targets& targets, double) const {
-    metric_sum all{0, static_cast<double>(outputs.size())};
-    const auto* const expected = detail::first_number(targets);
-    for (std::size_t i = 0; i < outputs.size(); ++i)
-      all.sum += std::abs(static_cast<double>(outputs.data()[i]) - static_cast<double>(expected[i]));
-    return all;
-  }
-  double value(const metric_sum& all) const { return all.sum / all.count; }
-};
-
-static_assert(metrics::metric<Accuracy> && metrics::metric<Perplexity> && metrics::metric<MeanAbsoluteError>);
-
-} // namespace cairn::metrics
-
 // cairn/train/fit/validation.hpp
 
 namespace cairn {
@@ -43126,31 +43639,34 @@ public:
     const all_sums all = sums(run.train());
     if (all[1] == 0) throw input_error("validation: expected at least one sample, found none");
     run.add_metric("val_loss", all[0] / all[1]);
-    [[maybe_unused]] std::size_t i = 2;
-    const auto add = [&](const auto& own) {
-      run.add_metric("val_" + std::string(own.name()), own.value({all[i], all[i + 1]}));
-      i += 2;
+    [[maybe_unused]] const double* next = all.data() + 2;
+    const auto add = [&]<class Metric>(const Metric& own) {
+      using sum = detail::sum_of<Metric>;
+      run.add_metric("val_" + std::string(own.name()), own.value(detail::sum_from<sum>(next)));
+      next += detail::numbers_of_sum<sum>;
     };
     std::apply([&](const auto&... own) { (add(own), ...); }, metrics_);
   }
 
 private:
-  // The sum and count of the loss over the samples, then of each metric.
-  using all_sums = std::array<double, 2 + 2 * sizeof...(Metrics)>;
+  // The sum and count of the loss over the samples, then what each metric sums.
+  using all_sums = std::array<double, (2 + ... + detail::numbers_of_sum<detail::sum_of<Metrics>>)>;
 
   template <class Trainer>
   all_sums sums(Trainer& train) {
     all_sums all{};
     for (const auto& batch : batches_) {
       const auto add = [&](const auto& outputs, double loss) {
-        std::size_t i = 0;
-        const auto add_sum = [&](const metrics::metric_sum& of_batch) {
-          all[i++] += of_batch.sum;
-          all[i++] += of_batch.count;
-        };
         const auto rows = static_cast<double>(batch.rows());
-        add_sum({loss * rows, rows});
-        std::apply([&](const auto&... own) { (add_sum(own.add(outputs, batch.targets, loss)), ...); }, metrics_);
+        detail::add_numbers(all.data(), metrics::metric_sum{loss * rows, rows});
+        [[maybe_unused]] double* next = all.data() + 2;
+        const auto add_sum = [&]<class Metric>(const Metric& own) {
+          using sum = detail::sum_of<Metric>;
+          const sum of_batch = own.add(outputs, batch.targets, loss);
+          detail::add_numbers(next, of_batch);
+          next += detail::numbers_of_sum<sum>;
+        };
+        std::apply([&](const auto&... own) { (add_sum(own), ...); }, metrics_);
       };
       detail::with_inputs(batch.inputs, [&](const auto& inputs) { train.evaluate_loss(inputs, batch.targets, add); });
     }
@@ -46664,6 +47180,137 @@ inline std::string tick_text(double value, const chart_axis& axis, const axis_sc
 }
 
 } // namespace cairn::detail
+
+// cairn/report/confusion_picture.hpp
+
+namespace cairn::report {
+
+struct confusion_settings {
+  std::string title = "What each class was taken for";
+  std::string subtitle{};           // such as the network and the samples
+  std::vector<std::string> names{}; // of the classes; their numbers, if there are none
+};
+
+} // namespace cairn::report
+
+namespace cairn::detail {
+
+// A row for each class of targets, a column for each class that was found. A cell's tint is its share of the row; so the
+// diagonal is the recall of each class, which is at the end of the row, as the precision is below each column. (A template, so
+// that a program that draws nothing does not compile it.)
+template <class Matrix>
+class confusion_drawing {
+public:
+  confusion_drawing(const Matrix& counts, const report::confusion_settings& settings)
+      : counts_(counts), settings_(settings), classes_(counts.classes()) {
+    double longest = 0;
+    for (std::size_t k = 0; k < classes_; ++k) longest = std::max(longest, svg_writer::width_of(name(k), size));
+    const double widest = svg_writer::width_of(std::to_string(largest()), size) + 8;
+    cell_ = classes_ > most_labelled ? std::max(1.0, 640 / static_cast<double>(classes_)) : std::max(28.0, widest);
+    left_ = 40 + longest + 12;
+    // Names of columns that are wider than a cell lean.
+    top_ = 76 + (longest > cell_ ? longest * 0.71 + 8 : 12);
+  }
+
+  std::string draw() const {
+    const double side = cell_ * static_cast<double>(classes_);
+    const std::string below = settings_.subtitle.empty() ? said() : settings_.subtitle + ": " + said();
+    const double words = std::max({svg_writer::width_of(below, size), svg_writer::width_of(legend, size),
+                                   svg_writer::width_of(settings_.title, title_size)});
+    svg_writer out(std::max(left_ + side + 90, 48 + words), top_ + side + 52);
+    out.text(24, 30, settings_.title, {.size = title_size, .colour = "#222", .bold = true});
+    out.text(24, 48, below);
+    for (std::size_t k = 0; k < classes_; ++k) {
+      const double y = top_ + cell_ * static_cast<double>(k);
+      for (std::size_t found = 0; found < classes_; ++found) draw_cell(out, k, found, y);
+    }
+    out.path("M" + svg_writer::number(left_) + " " + svg_writer::number(top_) + "h" + svg_writer::number(side) + "v" +
+                 svg_writer::number(side) + "h-" + svg_writer::number(side) + "z",
+             "fill=\"none\" stroke=\"#999\"");
+    if (classes_ <= most_labelled) draw_labels(out, side);
+    out.text(24, top_ + side + 40, legend, {.colour = "#777"});
+    return out.str();
+  }
+
+private:
+  static constexpr double size = 11, title_size = 16;
+  static constexpr std::string_view legend = "targets downwards, what was found to the right; tints are shares of a row";
+  static constexpr std::size_t most_labelled = 40;
+
+  std::string name(std::size_t k) const { return settings_.names.empty() ? std::to_string(k) : settings_.names[k]; }
+  std::uint64_t largest() const {
+    std::uint64_t most = 0;
+    for (std::size_t a = 0; a < classes_; ++a)
+      for (std::size_t b = 0; b < classes_; ++b) most = std::max(most, counts_.count(a, b));
+    return most;
+  }
+  static std::string percent(double share) { return format_fixed(100 * share, 1) + " %"; }
+  std::string said() const {
+    return std::to_string(counts_.total()) + " samples, " + percent(counts_.accuracy()) + " right, F1 " +
+           format_fixed(counts_.f1(), 3);
+  }
+
+  void draw_cell(svg_writer& out, std::size_t target, std::size_t found, double y) const {
+    const std::uint64_t count = counts_.count(target, found);
+    if (count == 0) return;
+    std::uint64_t row = 0;
+    for (std::size_t k = 0; k < classes_; ++k) row += counts_.count(target, k);
+    const double share = static_cast<double>(count) / static_cast<double>(row);
+    const double x = left_ + cell_ * static_cast<double>(found);
+    // Rare mistakes are what one looks for: a tint begins well above nothing.
+    out.rectangle(x, y, cell_, cell_,
+                  std::string("fill=\"") + (target == found ? "#2f6db3" : "#c0392b") + "\" fill-opacity=\"" +
+                      svg_writer::number(0.12 + 0.88 * share) + "\"",
+                  name(target) + " taken for " + name(found) + ": " + std::to_string(count));
+    if (classes_ <= most_labelled)
+      out.text(x + cell_ / 2, y + cell_ / 2 + 4, std::to_string(count),
+               {.at = text_anchor::middle, .colour = share > 0.5 ? "#fff" : "#333"});
+  }
+  void draw_labels(svg_writer& out, double side) const {
+    const bool leans = top_ > 100;
+    for (std::size_t k = 0; k < classes_; ++k) {
+      const double middle = cell_ * (static_cast<double>(k) + 0.5);
+      out.text(left_ - 6, top_ + middle + 4, name(k), {.at = text_anchor::end});
+      if (leans) {
+        out.open_group("transform=\"rotate(-45 " + svg_writer::number(left_ + middle) + " " + svg_writer::number(top_ - 6) +
+                       ")\"");
+        out.text(left_ + middle, top_ - 6, name(k));
+        out.close_group();
+      } else {
+        out.text(left_ + middle, top_ - 6, name(k), {.at = text_anchor::middle});
+      }
+      out.text(left_ + side + 8, top_ + middle + 4, percent(counts_.recall(k)));
+      if (cell_ >= 28)
+        out.text(left_ + middle, top_ + side + 16, format_fixed(100 * counts_.precision(k), 0), {.at = text_anchor::middle});
+    }
+    out.text(left_ + side + 8, top_ - 6, "recall", {.colour = "#777"});
+    out.text(left_ + side + 8, top_ + side + 16, "% precision", {.colour = "#777"});
+  }
+
+  const Matrix& counts_;
+  const report::confusion_settings& settings_;
+  std::size_t classes_;
+  double cell_ = 0, left_ = 0, top_ = 0; // pixels
+};
+
+} // namespace cairn::detail
+
+namespace cairn::report {
+
+// Draws a metrics::confusion_matrix as an SVG:
+//
+//   report::write_svg("errors.svg", report::draw_confusion(metrics::confusion(net, batches), {.names = {"cat", "dog"}}));
+//
+// Beyond 40 classes, the cells have no numbers. Throws input_error if there are names, but not one for each class.
+template <class Matrix>
+std::string draw_confusion(const Matrix& counts, const confusion_settings& settings = {}) {
+  if (!settings.names.empty() && settings.names.size() != counts.classes())
+    throw input_error("draw_confusion: expected a name for each of " + std::to_string(counts.classes()) + " classes, found " +
+                      std::to_string(settings.names.size()));
+  return detail::confusion_drawing<Matrix>(counts, settings).draw();
+}
+
+} // namespace cairn::report
 
 // cairn/report/csv_log.hpp
 

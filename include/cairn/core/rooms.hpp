@@ -24,6 +24,9 @@ namespace cairn::vision {}
 // cairn::files: readers and writers of IDX, .npy and safetensors files.
 namespace cairn::files {}
 
+// cairn::samplers: orders of samples besides sampler and sequential_sampler.
+namespace cairn::samplers {}
+
 // cairn::text: texts as tokens, and datasets of tokens.
 namespace cairn::text {}
 

@@ -82,7 +82,7 @@ bool fits(const product& p) {
 
 // Both arrays are in std::vectors, whose alignment is known. A check of each element would keep this loop from being vectorised.
 template <class T>
-[[gnu::noinline, gnu::no_sanitize("alignment")]] void add_scaled(std::uint64_t count, T* to, const T* from, T factor) {
+__attribute__((noinline, no_sanitize("alignment"))) void add_scaled(std::uint64_t count, T* to, const T* from, T factor) {
   for (std::uint64_t i = 0; i < count; ++i) to[i] += from[i] * factor;
 }
 

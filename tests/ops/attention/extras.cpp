@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// long to compile
 #include <cairn/ops/attention/attention.hpp>
 #include <cairn/ops/attention/cpu.hpp>
 #include <cairn/ops/attention/extras_of_strip.hpp>

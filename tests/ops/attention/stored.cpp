@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// long to compile
 #include <cairn/ops/attention/cpu.hpp>
 #include <cairn/ops/attention/kept_probabilities.hpp>
 #include <cairn/ops/attention/reference.hpp>

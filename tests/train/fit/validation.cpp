@@ -15,6 +15,8 @@
 #include <cairn/data/tensor_dataset.hpp>
 #include <cairn/train/ddp.hpp>
 #include <cairn/train/fit/accuracy.hpp>
+#include <cairn/train/fit/classification.hpp>
+#include <cairn/train/fit/confusion_matrix.hpp>
 #include <cairn/train/fit/monitored.hpp>
 #include <doctest/doctest.h>
 
@@ -77,6 +79,34 @@ TEST_CASE("validation: over ranks is validation of one") {
     const auto both = metrics_of(same, part);
     CHECK(both[0].second == doctest::Approx(alone[0].second).epsilon(1e-6));
     CHECK(both[1].second == alone[1].second);
+  });
+}
+
+TEST_CASE("validation: a metric of many numbers is that of all samples, over batches and ranks") {
+  const digits test(20, 4);
+  const auto f1_of = [&](auto& train, auto& held_out) {
+    run_of<std::remove_reference_t<decltype(train)>> run{train, {}};
+    validation{held_out, metrics::F1<classes>{}, metrics::Accuracy{}, metrics::Recall<classes, metrics::average::weighted>{}}
+        .on_validate(run);
+    return run.metrics;
+  };
+  plain train{testing::momentum, {.seed = 1}};
+  auto held_out = loader{test.data, sequential_sampler{}, batch<8>{}};
+  const auto alone = f1_of(train, held_out);
+  const metrics::confusion_matrix all = metrics::confusion(train, held_out);
+  REQUIRE(alone.size() == 4);
+  CHECK(alone[1] == types::metric_value{"val_f1", all.f1()});
+  CHECK(alone[2] == types::metric_value{"val_accuracy", all.accuracy()});
+  CHECK(alone[3] == types::metric_value{"val_recall", all.recall(metrics::average::weighted)});
+  CHECK(all.f1() > 0);
+
+  const auto start = numbers_of(train);
+  threads{2}.run([&](threads::rank& rank) {
+    distributed same{rank, SGD{.learning_rate = 0}};
+    std::copy(start.begin(), start.end(), same.parameters().begin());
+    auto part = loader{test.data, sampler{rank, 0, {.shuffle = false}}, batch<8>{}};
+    const auto both = f1_of(same, part);
+    for (std::size_t i = 1; i < both.size(); ++i) CHECK(both[i] == alone[i]);
   });
 }
 

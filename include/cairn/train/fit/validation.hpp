@@ -53,31 +53,34 @@ public:
     const all_sums all = sums(run.train());
     if (all[1] == 0) throw input_error("validation: expected at least one sample, found none");
     run.add_metric("val_loss", all[0] / all[1]);
-    [[maybe_unused]] std::size_t i = 2;
-    const auto add = [&](const auto& own) {
-      run.add_metric("val_" + std::string(own.name()), own.value({all[i], all[i + 1]}));
-      i += 2;
+    [[maybe_unused]] const double* next = all.data() + 2;
+    const auto add = [&]<class Metric>(const Metric& own) {
+      using sum = detail::sum_of<Metric>;
+      run.add_metric("val_" + std::string(own.name()), own.value(detail::sum_from<sum>(next)));
+      next += detail::numbers_of_sum<sum>;
     };
     std::apply([&](const auto&... own) { (add(own), ...); }, metrics_);
   }
 
 private:
-  // The sum and count of the loss over the samples, then of each metric.
-  using all_sums = std::array<double, 2 + 2 * sizeof...(Metrics)>;
+  // The sum and count of the loss over the samples, then what each metric sums.
+  using all_sums = std::array<double, (2 + ... + detail::numbers_of_sum<detail::sum_of<Metrics>>)>;
 
   template <class Trainer>
   all_sums sums(Trainer& train) {
     all_sums all{};
     for (const auto& batch : batches_) {
       const auto add = [&](const auto& outputs, double loss) {
-        std::size_t i = 0;
-        const auto add_sum = [&](const metrics::metric_sum& of_batch) {
-          all[i++] += of_batch.sum;
-          all[i++] += of_batch.count;
-        };
         const auto rows = static_cast<double>(batch.rows());
-        add_sum({loss * rows, rows});
-        std::apply([&](const auto&... own) { (add_sum(own.add(outputs, batch.targets, loss)), ...); }, metrics_);
+        detail::add_numbers(all.data(), metrics::metric_sum{loss * rows, rows});
+        [[maybe_unused]] double* next = all.data() + 2;
+        const auto add_sum = [&]<class Metric>(const Metric& own) {
+          using sum = detail::sum_of<Metric>;
+          const sum of_batch = own.add(outputs, batch.targets, loss);
+          detail::add_numbers(next, of_batch);
+          next += detail::numbers_of_sum<sum>;
+        };
+        std::apply([&](const auto&... own) { (add_sum(own), ...); }, metrics_);
       };
       detail::with_inputs(batch.inputs, [&](const auto& inputs) { train.evaluate_loss(inputs, batch.targets, add); });
     }
