@@ -73,9 +73,13 @@
 #include <cairn/data/pixel_value.hpp>            // one number for all channels, or one for each
 #include <cairn/data/prefetch.hpp>               // makes items before they are asked for
 #include <cairn/data/random_crop.hpp>            // a random part of a padded image
+#include <cairn/data/random_erasing.hpp>         // a rectangle of an image is filled
 #include <cairn/data/random_horizontal_flip.hpp> // swaps left and right
+#include <cairn/data/random_resized_crop.hpp>    // a part of an image, as large as the image
+#include <cairn/data/random_rotation.hpp>        // an image is turned
 #include <cairn/data/random_shift.hpp>           // moves an image by a few pixels
 #include <cairn/data/random_split.hpp>           // a dataset in parts, to train and to validate with
+#include <cairn/data/resampled.hpp>              // an image between its pixels
 #include <cairn/data/safetensors_header.hpp>     // the header of a safetensors file
 #include <cairn/data/sample_order.hpp>           // the concept: which samples, in what order
 #include <cairn/data/sequential_sampler.hpp>     // every sample once, in order

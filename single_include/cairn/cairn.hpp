@@ -6997,6 +6997,127 @@ struct random_crop {
 
 } // namespace cairn::vision
 
+// cairn/data/resampled.hpp
+
+namespace cairn::detail {
+
+// The extents of an image.
+struct image_extents {
+  std::size_t height = 0;
+  std::size_t width = 0;
+  std::size_t channels = 1;
+};
+inline image_extents extents_of_image(const shape& image, const char* whose) {
+  if (image.rank != 2 && image.rank != 3)
+    throw input_error(std::string(whose) +
+                      ": expected images (height, width) or (height, width, channels), found samples of rank " +
+                      std::to_string(image.rank));
+  return {image[0], image[1], image.rank == 3 ? image[2] : 1};
+}
+
+// A range from which a transform draws evenly.
+struct drawn_range {
+  double least = 0;
+  double most = 0;
+};
+inline void check_range(drawn_range range, double least, double most, const char* whose, const char* what) {
+  if (!(range.least > least && range.least <= range.most && range.most <= most))
+    throw input_error(std::string(whose) + ": expected a range of " + what + " above " + std::to_string(least) +
+                      (most < 1e9 ? " and up to " + std::to_string(most) : "") + ", found " + std::to_string(range.least) +
+                      " to " + std::to_string(range.most));
+}
+
+// A part of an image, in pixels.
+struct image_part {
+  std::size_t top = 0;
+  std::size_t left = 0;
+  std::size_t height = 0;
+  std::size_t width = 0;
+};
+// Draws a part by its share of an image's area and by the ratio of its width to its height, whose logarithm is drawn evenly, at
+// an even place: up to ten times until it fits, as torchvision does. Returns a part of height 0 if none does. It uses up to 40
+// numbers of the stream, from `first` on.
+inline image_part draw_part(const image_extents& image, drawn_range area, drawn_range ratio, const types::random_key& key,
+                            std::uint64_t first) {
+  const auto whole = static_cast<double>(image.height * image.width);
+  for (std::uint64_t attempt = 0; attempt < 10; ++attempt) {
+    const std::uint64_t at = first + 4 * attempt;
+    const auto between = [&](std::uint64_t index, double least, double most) {
+      return least + (most - least) * ops::random_uniform<double>(key, at + index);
+    };
+    const double pixels = whole * between(0, area.least, area.most);
+    const double wide = std::exp(between(1, std::log(ratio.least), std::log(ratio.most)));
+    const auto width = static_cast<std::size_t>(std::lround(std::sqrt(pixels * wide)));
+    const auto height = static_cast<std::size_t>(std::lround(std::sqrt(pixels / wide)));
+    if (width == 0 || height == 0 || width > image.width || height > image.height) continue;
+    const auto place = [&](std::uint64_t index, std::size_t free) {
+      return static_cast<std::size_t>(random_below(std::uint64_t{ops::random_bits(key, at + index)} << 32, free + 1));
+    };
+    return {place(2, image.height - height), place(3, image.width - width), height, width};
+  }
+  return {};
+}
+
+// Replaces an image by one whose pixel (y, x) is the old one's at source(y, x), a pair of coordinates: linear between the four
+// neighbours (height, width), of which pixel(y, x, channel) are those outside too.
+template <std::floating_point T, class Source, class Outside>
+void resample(std::span<T> sample, const image_extents& image, const Source& source, const Outside& outside) {
+  thread_local std::vector<T> old; // kept, so that a loader does not allocate for each sample
+  old.assign(sample.begin(), sample.end());
+  const auto height = static_cast<std::ptrdiff_t>(image.height), width = static_cast<std::ptrdiff_t>(image.width);
+  T* to = sample.data();
+  for (std::size_t y = 0; y < image.height; ++y)
+    for (std::size_t x = 0; x < image.width; ++x) {
+      const auto [at_y, at_x] = source(y, x);
+      const double top = std::floor(at_y), left = std::floor(at_x);
+      const double down = at_y - top, right = at_x - left;
+      const auto row = static_cast<std::ptrdiff_t>(top), column = static_cast<std::ptrdiff_t>(left);
+      for (std::size_t channel = 0; channel < image.channels; ++channel) {
+        const auto value = [&](std::ptrdiff_t j, std::ptrdiff_t i) {
+          if (j < 0 || j >= height || i < 0 || i >= width) return static_cast<double>(outside(channel));
+          return static_cast<double>(old[static_cast<std::size_t>(j * width + i) * image.channels + channel]);
+        };
+        const double above = value(row, column) * (1 - right) + value(row, column + 1) * right;
+        const double below = value(row + 1, column) * (1 - right) + value(row + 1, column + 1) * right;
+        *to++ = static_cast<T>(above * (1 - down) + below * down);
+      }
+    }
+}
+
+} // namespace cairn::detail
+
+// cairn/data/random_erasing.hpp
+
+namespace cairn::vision {
+
+// Fills a rectangle of an image (height, width) or (height, width, channels) with this probability: torchvision's RandomErasing
+// (Zhong, Zheng, Kang, Li, Yang: Random Erasing Data Augmentation. 2020), and Cutout (DeVries, Taylor. 2017) with a probability
+// of 1. The rectangle has a share of the area and a ratio of width to height that are drawn; where none fits, the image stays as
+// it is. Models sample_transform. Throws input_error for a sample of another rank, for a fill of another number of channels, and
+// for a probability or ranges that are none.
+struct random_erasing {
+  double probability = 0.5;
+  detail::drawn_range area{0.02, 0.33};
+  detail::drawn_range ratio{0.3, 3.3};
+  pixel_value fill = 0;
+
+  template <class T>
+  void operator()(std::span<T> sample, const shape& image, const types::random_key& key) const {
+    constexpr const char* whose = "random_erasing";
+    const detail::image_extents of = detail::extents_of_image(image, whose);
+    detail::check_range(area, 0, 1, whose, "shares of the area");
+    detail::check_range(ratio, 0, 1e9, whose, "ratios");
+    if (!(probability >= 0 && probability <= 1))
+      throw input_error("random_erasing: expected a probability from 0 to 1, found " + std::to_string(probability));
+    if (ops::random_uniform<double>(key, 0) >= probability) return;
+    const detail::image_part part = detail::draw_part(of, area, ratio, key, 1);
+    for (std::size_t y = part.top; y < part.top + part.height; ++y)
+      fill.fill(sample.data() + (y * of.width + part.left) * of.channels, part.width * of.channels, of.channels);
+  }
+};
+
+} // namespace cairn::vision
+
 // cairn/data/random_horizontal_flip.hpp
 
 namespace cairn::vision {
@@ -7029,6 +7150,88 @@ private:
         --right;
         std::swap_ranges(line + left * channels, line + (left + 1) * channels, line + right * channels);
       }
+  }
+};
+
+} // namespace cairn::vision
+
+// cairn/data/random_resized_crop.hpp
+
+namespace cairn::vision {
+
+// Cuts out a part of an image (height, width) or (height, width, channels) and stretches it to the image's extents, linearly
+// between pixels: torchvision's RandomResizedCrop(size of the image). The part has a share of the area and a ratio of width to
+// height that are drawn; where none fits, the image stays as it is. Models sample_transform for floating-point numbers. Throws
+// input_error for a sample of another rank, and for ranges that are none.
+struct random_resized_crop {
+  detail::drawn_range area{0.08, 1};
+  detail::drawn_range ratio{3.0 / 4, 4.0 / 3};
+
+  template <std::floating_point T>
+  void operator()(std::span<T> sample, const shape& image, const types::random_key& key) const {
+    constexpr const char* whose = "random_resized_crop";
+    const detail::image_extents of = detail::extents_of_image(image, whose);
+    detail::check_range(area, 0, 1, whose, "shares of the area");
+    detail::check_range(ratio, 0, 1e9, whose, "ratios");
+    const detail::image_part part = detail::draw_part(of, area, ratio, key, 0);
+    if (part.height != 0) stretch(sample, of, part);
+  }
+
+  // The same for a part that is given.
+  template <std::floating_point T>
+  static void stretch(std::span<T> sample, const detail::image_extents& of, const detail::image_part& part) {
+    // The middle of a pixel is that of the part which it is made of; at the edges of the part its outermost pixels go on.
+    const auto along = [](std::size_t to, std::size_t extent, std::size_t begin, std::size_t length) {
+      const double at = (static_cast<double>(to) + 0.5) * static_cast<double>(length) / static_cast<double>(extent) - 0.5;
+      return static_cast<double>(begin) + std::clamp(at, 0.0, static_cast<double>(length - 1));
+    };
+    detail::resample(
+        sample, of,
+        [&](std::size_t y, std::size_t x) {
+          return std::pair{along(y, of.height, part.top, part.height), along(x, of.width, part.left, part.width)};
+        },
+        [](std::size_t) { return 0.0; }); // which has no part in any pixel
+  }
+};
+
+} // namespace cairn::vision
+
+// cairn/data/random_rotation.hpp
+
+namespace cairn::vision {
+
+// Turns an image (height, width) or (height, width, channels) about its middle by an angle that is drawn evenly from -degrees
+// to degrees, linearly between pixels: torchvision's RandomRotation(degrees, BILINEAR). What comes from outside of the image is
+// `fill`, usually the dataset's black(), which blends in at the edges like any pixel. Models sample_transform for
+// floating-point numbers. Throws input_error for a sample of another rank, for a fill of another number of channels, and for
+// degrees outside [0, 180].
+struct random_rotation {
+  double degrees = 10;
+  pixel_value fill = 0;
+
+  template <std::floating_point T>
+  void operator()(std::span<T> sample, const shape& image, const types::random_key& key) const {
+    const detail::image_extents of = detail::extents_of_image(image, "random_rotation");
+    if (!(degrees >= 0 && degrees <= 180))
+      throw input_error("random_rotation: expected degrees from 0 to 180, found " + std::to_string(degrees));
+    turn(sample, of, degrees * (2 * ops::random_uniform<double>(key, 0) - 1), fill);
+  }
+
+  // The same by an angle that is given, against the clock.
+  template <std::floating_point T>
+  static void turn(std::span<T> sample, const detail::image_extents& of, double angle, const pixel_value& fill) {
+    if (fill.size() != 1 && fill.size() != of.channels)
+      throw input_error("random_rotation: expected a fill of one number, or one for each of the " + std::to_string(of.channels) +
+                        " channels of an image, found " + std::to_string(fill.size()));
+    const double turned = angle * std::numbers::pi / 180, cosine = std::cos(turned), sine = std::sin(turned);
+    const double middle_y = (static_cast<double>(of.height) - 1) / 2, middle_x = (static_cast<double>(of.width) - 1) / 2;
+    detail::resample(
+        sample, of,
+        [&](std::size_t y, std::size_t x) {
+          const double down = static_cast<double>(y) - middle_y, right = static_cast<double>(x) - middle_x;
+          return std::pair{middle_y + sine * right + cosine * down, middle_x + cosine * right - sine * down};
+        },
+        [&](std::size_t channel) { return fill[channel]; });
   }
 };
 
@@ -7713,8 +7916,8 @@ namespace cairn::samplers {
 
 // Draws samples with replacement, each with a likelihood in proportion to its weight, as torch's WeightedRandomSampler with
 // replacement=True: rare classes are then as frequent as others. All ranks make the same draws from (seed, epoch), without a
-// message, and rank r of R reads draws r, r + R, ... up to as many as every rank has, one more where R does not divide them. So
-// step k of all ranks reads the samples of step k of one rank with R times the batch. Models sample_order.
+// message, and rank r of R reads draws r, r + R, r + 2R, ... So step k of all ranks reads the samples of step k of one rank with
+// R times the batch. All ranks read equally much, which is up to R - 1 draws more than asked. Models sample_order.
 //
 //   loader batches{data, samplers::weighted{rank, samplers::balanced(data.targets)}, batch<64>{}};
 //
@@ -38408,7 +38611,7 @@ struct sum_of_metric<M> {
   using type = typename M::sum;
 };
 template <class M>
-using sum_of = typename sum_of_metric<M>::type;
+using metric_sum_of = typename sum_of_metric<M>::type;
 
 // Its numbers, one by one.
 template <class Sum>
@@ -38447,7 +38650,7 @@ namespace cairn::metrics {
 // Where two numbers are not enough it has a type of its own in place of metric_sum: using sum = std::array<double, N>, of numbers
 // that are added up over batches and ranks.
 template <class M>
-concept metric = requires(const M& m, const detail::sum_of<M>& all) {
+concept metric = requires(const M& m, const detail::metric_sum_of<M>& all) {
   { m.name() } -> std::convertible_to<std::string>;
   { m.value(all) } -> std::convertible_to<double>;
 };
@@ -43641,7 +43844,7 @@ public:
     run.add_metric("val_loss", all[0] / all[1]);
     [[maybe_unused]] const double* next = all.data() + 2;
     const auto add = [&]<class Metric>(const Metric& own) {
-      using sum = detail::sum_of<Metric>;
+      using sum = detail::metric_sum_of<Metric>;
       run.add_metric("val_" + std::string(own.name()), own.value(detail::sum_from<sum>(next)));
       next += detail::numbers_of_sum<sum>;
     };
@@ -43650,7 +43853,7 @@ public:
 
 private:
   // The sum and count of the loss over the samples, then what each metric sums.
-  using all_sums = std::array<double, (2 + ... + detail::numbers_of_sum<detail::sum_of<Metrics>>)>;
+  using all_sums = std::array<double, (2 + ... + detail::numbers_of_sum<detail::metric_sum_of<Metrics>>)>;
 
   template <class Trainer>
   all_sums sums(Trainer& train) {
@@ -43661,7 +43864,7 @@ private:
         detail::add_numbers(all.data(), metrics::metric_sum{loss * rows, rows});
         [[maybe_unused]] double* next = all.data() + 2;
         const auto add_sum = [&]<class Metric>(const Metric& own) {
-          using sum = detail::sum_of<Metric>;
+          using sum = detail::metric_sum_of<Metric>;
           const sum of_batch = own.add(outputs, batch.targets, loss);
           detail::add_numbers(next, of_batch);
           next += detail::numbers_of_sum<sum>;

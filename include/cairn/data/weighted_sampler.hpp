@@ -38,8 +38,8 @@ namespace cairn::samplers {
 
 // Draws samples with replacement, each with a likelihood in proportion to its weight, as torch's WeightedRandomSampler with
 // replacement=True: rare classes are then as frequent as others. All ranks make the same draws from (seed, epoch), without a
-// message, and rank r of R reads draws r, r + R, ... up to as many as every rank has, one more where R does not divide them. So
-// step k of all ranks reads the samples of step k of one rank with R times the batch. Models sample_order.
+// message, and rank r of R reads draws r, r + R, r + 2R, ... So step k of all ranks reads the samples of step k of one rank with
+// R times the batch. All ranks read equally much, which is up to R - 1 draws more than asked. Models sample_order.
 //
 //   loader batches{data, samplers::weighted{rank, samplers::balanced(data.targets)}, batch<64>{}};
 //

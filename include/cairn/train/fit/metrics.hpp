@@ -42,7 +42,7 @@ struct sum_of_metric<M> {
   using type = typename M::sum;
 };
 template <class M>
-using sum_of = typename sum_of_metric<M>::type;
+using metric_sum_of = typename sum_of_metric<M>::type;
 
 // Its numbers, one by one.
 template <class Sum>
@@ -81,7 +81,7 @@ namespace cairn::metrics {
 // Where two numbers are not enough it has a type of its own in place of metric_sum: using sum = std::array<double, N>, of numbers
 // that are added up over batches and ranks.
 template <class M>
-concept metric = requires(const M& m, const detail::sum_of<M>& all) {
+concept metric = requires(const M& m, const detail::metric_sum_of<M>& all) {
   { m.name() } -> std::convertible_to<std::string>;
   { m.value(all) } -> std::convertible_to<double>;
 };

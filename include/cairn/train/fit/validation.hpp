@@ -55,7 +55,7 @@ public:
     run.add_metric("val_loss", all[0] / all[1]);
     [[maybe_unused]] const double* next = all.data() + 2;
     const auto add = [&]<class Metric>(const Metric& own) {
-      using sum = detail::sum_of<Metric>;
+      using sum = detail::metric_sum_of<Metric>;
       run.add_metric("val_" + std::string(own.name()), own.value(detail::sum_from<sum>(next)));
       next += detail::numbers_of_sum<sum>;
     };
@@ -64,7 +64,7 @@ public:
 
 private:
   // The sum and count of the loss over the samples, then what each metric sums.
-  using all_sums = std::array<double, (2 + ... + detail::numbers_of_sum<detail::sum_of<Metrics>>)>;
+  using all_sums = std::array<double, (2 + ... + detail::numbers_of_sum<detail::metric_sum_of<Metrics>>)>;
 
   template <class Trainer>
   all_sums sums(Trainer& train) {
@@ -75,7 +75,7 @@ private:
         detail::add_numbers(all.data(), metrics::metric_sum{loss * rows, rows});
         [[maybe_unused]] double* next = all.data() + 2;
         const auto add_sum = [&]<class Metric>(const Metric& own) {
-          using sum = detail::sum_of<Metric>;
+          using sum = detail::metric_sum_of<Metric>;
           const sum of_batch = own.add(outputs, batch.targets, loss);
           detail::add_numbers(next, of_batch);
           next += detail::numbers_of_sum<sum>;
