@@ -312,10 +312,15 @@ TEST_CASE("cuda, graphs: the gradients of a layer's weight and input are made at
 
 TEST_CASE("cuda, graphs: the host of a step with a small network has done its part in microseconds") {
   // What a call takes the host: of kernels, products, patches and graphs as published for GPUs of these days; a graph's are those
-  // of a slow launch.
+  // of a slow launch. A compiler that leaves the bytes between members as they are makes patches in vain: see clear_padding().
+#if __has_builtin(__builtin_clear_padding)
+  constexpr double patch = 1;
+#else
+  constexpr double patch = 0;
+#endif
   const auto microseconds = [](const calls& c) {
     return 2.5 * static_cast<double>(c.launches + c.copies) + 4.0 * static_cast<double>(c.products) +
-           15.0 * static_cast<double>(c.graphs) + 1.0 * static_cast<double>(c.patches) +
+           15.0 * static_cast<double>(c.graphs) + patch * static_cast<double>(c.patches) +
            0.9 * static_cast<double>(c.ordered + c.recorded);
   };
   const auto of_step = [&]<class Model>(std::size_t rows, bool graphs, Model) {

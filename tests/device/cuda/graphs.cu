@@ -77,6 +77,9 @@ TEST_CASE("cuda, graphs: a run that comes again is one launch, with the argument
   CHECK(graphs.refused == 0);
   CHECK(graphs.plays == 4);
   CHECK(graphs.patches >= 4); // the first round is the graph's own; the last one changes nothing
+#if __has_builtin(__builtin_clear_padding)
+  CHECK(graphs.patches == 4); // though scaled_sum has bytes between its members: see clear_padding()
+#endif
   CHECK(others.ops == 30);
   CHECK(others.captures + others.plays + others.patches == 0);
 }
