@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// long to compile
 #include <array>
 #include <cstddef>
 #include <fstream>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// long to compile
 // Activations and norms whose backward reads the input, and those whose output may overwrite it.
 #include <cairn/layer/elu.hpp>
 #include <cairn/layer/leaky_relu.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// long to compile
 #include <cstddef>
 #include <cstdint>
 #include <string>

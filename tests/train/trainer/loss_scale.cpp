@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// long to compile
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
