@@ -14,6 +14,8 @@ namespace auroc_tests {
 
 using namespace cairn;
 
+static_assert(metrics::metric<metrics::AUROC>);
+
 namespace {
 
 // All pairs of a positive and a negative sample.

@@ -17,6 +17,9 @@ using namespace cairn;
 using metrics::average;
 using testing::decided;
 
+static_assert(metrics::metric<metrics::Precision<3>> && metrics::metric<metrics::Recall<3>> && metrics::metric<metrics::F1<1>>);
+static_assert(metrics::metric<metrics::TopKAccuracy<5>>);
+
 namespace {
 
 // The value over batches of 10, 10 and 3 rows.

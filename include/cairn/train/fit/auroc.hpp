@@ -69,6 +69,4 @@ struct AUROC {
   }
 };
 
-static_assert(metric<AUROC>);
-
 } // namespace cairn::metrics

@@ -151,6 +151,4 @@ struct TopKAccuracy {
   double value(const metric_sum& all) const { return all.sum / all.count; }
 };
 
-static_assert(metric<Precision<3>> && metric<Recall<3>> && metric<F1<1>> && metric<TopKAccuracy<5>>);
-
 } // namespace cairn::metrics
