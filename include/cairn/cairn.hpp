@@ -62,6 +62,7 @@
 #include <cairn/data/distributed_sampler.hpp>    // which samples a rank reads in an epoch, shuffled
 #include <cairn/data/file.hpp>                   // a file that is written completely or not at all
 #include <cairn/data/image_dataset.hpp>          // bytes of pixels, scaled as they are read
+#include <cairn/data/image_part.hpp>             // the extents of an image, and a part that is drawn
 #include <cairn/data/input_types.hpp>            // the inputs of a sample, one or several
 #include <cairn/data/loader.hpp>                 // batches of a dataset, made ahead by a thread
 #include <cairn/data/loader_options.hpp>         // the options of a loader, and its position

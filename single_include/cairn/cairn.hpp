@@ -6197,6 +6197,69 @@ private:
 
 } // namespace cairn::vision
 
+// cairn/data/image_part.hpp
+
+namespace cairn::detail {
+
+// The extents of an image.
+struct image_extents {
+  std::size_t height = 0;
+  std::size_t width = 0;
+  std::size_t channels = 1;
+};
+inline image_extents extents_of_image(const shape& image, const char* whose) {
+  if (image.rank != 2 && image.rank != 3)
+    throw input_error(std::string(whose) +
+                      ": expected images (height, width) or (height, width, channels), found samples of rank " +
+                      std::to_string(image.rank));
+  return {image[0], image[1], image.rank == 3 ? image[2] : 1};
+}
+
+// A range from which a transform draws evenly.
+struct drawn_range {
+  double least = 0;
+  double most = 0;
+};
+inline void check_range(drawn_range range, double least, double most, const char* whose, const char* what) {
+  if (!(range.least > least && range.least <= range.most && range.most <= most))
+    throw input_error(std::string(whose) + ": expected a range of " + what + " above " + std::to_string(least) +
+                      (most < 1e9 ? " and up to " + std::to_string(most) : "") + ", found " + std::to_string(range.least) +
+                      " to " + std::to_string(range.most));
+}
+
+// A part of an image, in pixels.
+struct image_part {
+  std::size_t top = 0;
+  std::size_t left = 0;
+  std::size_t height = 0;
+  std::size_t width = 0;
+};
+// Draws a part by its share of an image's area and by the ratio of its width to its height, whose logarithm is drawn evenly, at
+// an even place: up to ten times until it fits, as torchvision does. Returns a part of height 0 if none does. It uses up to 40
+// numbers of the stream, from `first` on.
+inline image_part draw_part(const image_extents& image, drawn_range area, drawn_range ratio, const types::random_key& key,
+                            std::uint64_t first) {
+  const auto whole = static_cast<double>(image.height * image.width);
+  for (std::uint64_t attempt = 0; attempt < 10; ++attempt) {
+    const std::uint64_t at = first + 4 * attempt;
+    const auto between = [&](std::uint64_t index, double least, double most) {
+      return least + (most - least) * ops::random_uniform<double>(key, at + index);
+    };
+    const double pixels = whole * between(0, area.least, area.most);
+    const double wide = std::exp(between(1, std::log(ratio.least), std::log(ratio.most)));
+    const auto width = static_cast<std::size_t>(std::lround(std::sqrt(pixels * wide)));
+    const auto height = static_cast<std::size_t>(std::lround(std::sqrt(pixels / wide)));
+    if (width == 0 || height == 0 || width > image.width || height > image.height) continue;
+    const auto place = [&](std::uint64_t index, std::size_t free) {
+      return static_cast<std::size_t>(random_below(std::uint64_t{ops::random_bits(key, at + index)} << 32, free + 1));
+    };
+    return {place(2, image.height - height), place(3, image.width - width), height, width};
+  }
+  return {};
+}
+
+} // namespace cairn::detail
+
 // cairn/data/loader_options.hpp
 
 namespace cairn::types {
@@ -6931,10 +6994,7 @@ private:
   static void move_at_random(std::span<T> sample, const shape& image, const types::random_key& key, std::size_t pixels,
                              const pixel_value& fill, const char* whose) {
     static_assert(std::is_trivially_copyable_v<T>);
-    if (image.rank != 2 && image.rank != 3)
-      throw input_error(std::string(whose) +
-                        ": expected images (height, width) or (height, width, channels), found samples of rank " +
-                        std::to_string(image.rank));
+    detail::extents_of_image(image, whose);
     const auto block = ops::random_block(key, 0);
     const auto draw = [&](std::size_t first) {
       const std::uint64_t bits = (std::uint64_t{block[first]} << 32) | block[first + 1];
@@ -6997,95 +7057,6 @@ struct random_crop {
 
 } // namespace cairn::vision
 
-// cairn/data/resampled.hpp
-
-namespace cairn::detail {
-
-// The extents of an image.
-struct image_extents {
-  std::size_t height = 0;
-  std::size_t width = 0;
-  std::size_t channels = 1;
-};
-inline image_extents extents_of_image(const shape& image, const char* whose) {
-  if (image.rank != 2 && image.rank != 3)
-    throw input_error(std::string(whose) +
-                      ": expected images (height, width) or (height, width, channels), found samples of rank " +
-                      std::to_string(image.rank));
-  return {image[0], image[1], image.rank == 3 ? image[2] : 1};
-}
-
-// A range from which a transform draws evenly.
-struct drawn_range {
-  double least = 0;
-  double most = 0;
-};
-inline void check_range(drawn_range range, double least, double most, const char* whose, const char* what) {
-  if (!(range.least > least && range.least <= range.most && range.most <= most))
-    throw input_error(std::string(whose) + ": expected a range of " + what + " above " + std::to_string(least) +
-                      (most < 1e9 ? " and up to " + std::to_string(most) : "") + ", found " + std::to_string(range.least) +
-                      " to " + std::to_string(range.most));
-}
-
-// A part of an image, in pixels.
-struct image_part {
-  std::size_t top = 0;
-  std::size_t left = 0;
-  std::size_t height = 0;
-  std::size_t width = 0;
-};
-// Draws a part by its share of an image's area and by the ratio of its width to its height, whose logarithm is drawn evenly, at
-// an even place: up to ten times until it fits, as torchvision does. Returns a part of height 0 if none does. It uses up to 40
-// numbers of the stream, from `first` on.
-inline image_part draw_part(const image_extents& image, drawn_range area, drawn_range ratio, const types::random_key& key,
-                            std::uint64_t first) {
-  const auto whole = static_cast<double>(image.height * image.width);
-  for (std::uint64_t attempt = 0; attempt < 10; ++attempt) {
-    const std::uint64_t at = first + 4 * attempt;
-    const auto between = [&](std::uint64_t index, double least, double most) {
-      return least + (most - least) * ops::random_uniform<double>(key, at + index);
-    };
-    const double pixels = whole * between(0, area.least, area.most);
-    const double wide = std::exp(between(1, std::log(ratio.least), std::log(ratio.most)));
-    const auto width = static_cast<std::size_t>(std::lround(std::sqrt(pixels * wide)));
-    const auto height = static_cast<std::size_t>(std::lround(std::sqrt(pixels / wide)));
-    if (width == 0 || height == 0 || width > image.width || height > image.height) continue;
-    const auto place = [&](std::uint64_t index, std::size_t free) {
-      return static_cast<std::size_t>(random_below(std::uint64_t{ops::random_bits(key, at + index)} << 32, free + 1));
-    };
-    return {place(2, image.height - height), place(3, image.width - width), height, width};
-  }
-  return {};
-}
-
-// Replaces an image by one whose pixel (y, x) is the old one's at source(y, x), a pair of coordinates: linear between the four
-// neighbours (height, width), of which pixel(y, x, channel) are those outside too.
-template <std::floating_point T, class Source, class Outside>
-void resample(std::span<T> sample, const image_extents& image, const Source& source, const Outside& outside) {
-  thread_local std::vector<T> old; // kept, so that a loader does not allocate for each sample
-  old.assign(sample.begin(), sample.end());
-  const auto height = static_cast<std::ptrdiff_t>(image.height), width = static_cast<std::ptrdiff_t>(image.width);
-  T* to = sample.data();
-  for (std::size_t y = 0; y < image.height; ++y)
-    for (std::size_t x = 0; x < image.width; ++x) {
-      const auto [at_y, at_x] = source(y, x);
-      const double top = std::floor(at_y), left = std::floor(at_x);
-      const double down = at_y - top, right = at_x - left;
-      const auto row = static_cast<std::ptrdiff_t>(top), column = static_cast<std::ptrdiff_t>(left);
-      for (std::size_t channel = 0; channel < image.channels; ++channel) {
-        const auto value = [&](std::ptrdiff_t j, std::ptrdiff_t i) {
-          if (j < 0 || j >= height || i < 0 || i >= width) return static_cast<double>(outside(channel));
-          return static_cast<double>(old[static_cast<std::size_t>(j * width + i) * image.channels + channel]);
-        };
-        const double above = value(row, column) * (1 - right) + value(row, column + 1) * right;
-        const double below = value(row + 1, column) * (1 - right) + value(row + 1, column + 1) * right;
-        *to++ = static_cast<T>(above * (1 - down) + below * down);
-      }
-    }
-}
-
-} // namespace cairn::detail
-
 // cairn/data/random_erasing.hpp
 
 namespace cairn::vision {
@@ -7130,22 +7101,18 @@ struct random_horizontal_flip {
 
   template <class T>
   void operator()(std::span<T> sample, const shape& image, const types::random_key& key) const {
-    if (image.rank != 2 && image.rank != 3)
-      throw input_error("random_horizontal_flip: expected images (height, width) or (height, width, channels), found "
-                        "samples of rank " +
-                        std::to_string(image.rank));
+    const detail::image_extents of = detail::extents_of_image(image, "random_horizontal_flip");
     if (!(probability >= 0 && probability <= 1)) // false for a NaN
       throw input_error("random_horizontal_flip: expected a probability from 0 to 1, found " + std::to_string(probability));
     // Uniform in [0, 1): never below 0, always below 1.
-    if (ops::random_uniform<double>(key, 0) < probability) flip(sample.data(), image);
+    if (ops::random_uniform<double>(key, 0) < probability) flip(sample.data(), of);
   }
 
 private:
   template <class T>
-  static void flip(T* line, const shape& image) {
-    const std::size_t channels = image.rank == 3 ? image[2] : 1;
-    const std::size_t width = image[1];
-    for (std::size_t y = 0; y < image[0]; ++y, line += width * channels)
+  static void flip(T* line, const detail::image_extents& image) {
+    const std::size_t channels = image.channels, width = image.width;
+    for (std::size_t y = 0; y < image.height; ++y, line += width * channels)
       for (std::size_t left = 0, right = width; left + 1 < right; ++left) {
         --right;
         std::swap_ranges(line + left * channels, line + (left + 1) * channels, line + right * channels);
@@ -7154,6 +7121,38 @@ private:
 };
 
 } // namespace cairn::vision
+
+// cairn/data/resampled.hpp
+
+namespace cairn::detail {
+
+// Replaces an image by one whose pixel (y, x) is the old one's at source(y, x), a pair of coordinates: linear between the four
+// neighbours (height, width), of which pixel(y, x, channel) are those outside too.
+template <std::floating_point T, class Source, class Outside>
+void resample(std::span<T> sample, const image_extents& image, const Source& source, const Outside& outside) {
+  thread_local std::vector<T> old; // kept, so that a loader does not allocate for each sample
+  old.assign(sample.begin(), sample.end());
+  const auto height = static_cast<std::ptrdiff_t>(image.height), width = static_cast<std::ptrdiff_t>(image.width);
+  T* to = sample.data();
+  for (std::size_t y = 0; y < image.height; ++y)
+    for (std::size_t x = 0; x < image.width; ++x) {
+      const auto [at_y, at_x] = source(y, x);
+      const double top = std::floor(at_y), left = std::floor(at_x);
+      const double down = at_y - top, right = at_x - left;
+      const auto row = static_cast<std::ptrdiff_t>(top), column = static_cast<std::ptrdiff_t>(left);
+      for (std::size_t channel = 0; channel < image.channels; ++channel) {
+        const auto value = [&](std::ptrdiff_t j, std::ptrdiff_t i) {
+          if (j < 0 || j >= height || i < 0 || i >= width) return static_cast<double>(outside(channel));
+          return static_cast<double>(old[static_cast<std::size_t>(j * width + i) * image.channels + channel]);
+        };
+        const double above = value(row, column) * (1 - right) + value(row, column + 1) * right;
+        const double below = value(row + 1, column) * (1 - right) + value(row + 1, column + 1) * right;
+        *to++ = static_cast<T>(above * (1 - down) + below * down);
+      }
+    }
+}
+
+} // namespace cairn::detail
 
 // cairn/data/random_resized_crop.hpp
 
@@ -38450,7 +38449,7 @@ concept scores = numbers<Outputs> && requires(const Outputs& outputs) {
 };
 
 // As an ignore_index: every target counts.
-inline constexpr std::int64_t counts_all = std::numeric_limits<std::int64_t>::min();
+inline constexpr std::int64_t counts_all = ops::cross_entropy_options<float>::ignores_nothing;
 
 template <class T>
 std::size_t place_of_largest(const T* from, std::size_t count) {
@@ -38776,9 +38775,18 @@ struct class_counts {
 };
 
 inline double ratio(double part, double all) { return all == 0 ? 0 : part / all; } // as torchmetrics has it
-inline double precision_of(const class_counts& c) { return ratio(c.right, c.found); }
-inline double recall_of(const class_counts& c) { return ratio(c.right, c.there); }
-inline double f1_of(const class_counts& c) { return ratio(2 * c.right, c.found + c.there); }
+struct precision {
+  static constexpr const char *name = "precision", *who = "Precision";
+  static double of(const class_counts& c) { return ratio(c.right, c.found); }
+};
+struct recall {
+  static constexpr const char *name = "recall", *who = "Recall";
+  static double of(const class_counts& c) { return ratio(c.right, c.there); }
+};
+struct f1 {
+  static constexpr const char *name = "f1", *who = "F1";
+  static double of(const class_counts& c) { return ratio(2 * c.right, c.found + c.there); }
+};
 
 // The mean of value(counts of a class) over classes; of(k) returns the counts of class k.
 template <class Of, class Value>
@@ -38793,8 +38801,8 @@ double mean_of_classes(average how, std::size_t classes, const Of& of, const Val
   return ratio(sum, weights);
 }
 
-// What Precision, Recall and F1 share. With one class the outputs are logits of "yes", which are decisions for it above 0.
-template <std::size_t Classes, average How>
+// Precision, Recall or F1. With one class the outputs are logits of "yes", which are decisions for it above 0.
+template <class Which, std::size_t Classes, average How>
 struct metric_of_classes {
   static_assert(Classes > 0,
                 "metrics: Precision, Recall and F1 take the number of classes, or 1 for outputs that are logits of yes: "
@@ -38803,17 +38811,12 @@ struct metric_of_classes {
 
   std::int64_t ignore_index = counts_all; // this target does not count, as in CrossEntropyLoss
 
-protected:
+  std::string name() const { return Which::name; }
   template <class Outputs, class Targets>
-  sum count(const char* who, const Outputs& outputs, const Targets& targets) const {
+  sum add(const Outputs& outputs, const Targets& targets, double) const {
     sum all{};
-    const auto add = [&all](std::size_t found, std::size_t there) {
-      if (found == there) ++all[found];
-      ++all[Classes + found];
-      ++all[2 * Classes + there];
-    };
     if constexpr (Classes == 1) {
-      for_each_logit(who, outputs, targets, [&](double logit, bool is_there) {
+      for_each_logit(Which::who, outputs, targets, [&](double logit, bool is_there) {
         const bool is_found = logit > 0;
         all[0] += is_found && is_there ? 1 : 0;
         all[1] += is_found ? 1 : 0;
@@ -38821,18 +38824,20 @@ protected:
       });
     } else {
       if (outputs.sample_shape().last() != Classes)
-        throw input_error(std::string(who) + ": expected outputs for " + std::to_string(Classes) +
+        throw input_error(std::string(Which::who) + ": expected outputs for " + std::to_string(Classes) +
                           " classes, as its type says, found " + std::to_string(outputs.sample_shape().last()));
-      for_each_class(who, outputs, targets, ignore_index, [&](const auto* of, std::size_t classes, std::size_t target) {
-        add(place_of_largest(of, classes), target);
+      for_each_class(Which::who, outputs, targets, ignore_index, [&](const auto* of, std::size_t classes, std::size_t target) {
+        const std::size_t found = place_of_largest(of, classes);
+        all[target] += found == target ? 1 : 0;
+        ++all[Classes + found];
+        ++all[2 * Classes + target];
       });
     }
     return all;
   }
-  template <class Value>
-  static double mean(const sum& all, const Value& value) {
+  double value(const sum& all) const {
     return mean_of_classes(
-        How, Classes, [&all](std::size_t k) { return class_counts{all[k], all[Classes + k], all[2 * Classes + k]}; }, value);
+        How, Classes, [&all](std::size_t k) { return class_counts{all[k], all[Classes + k], all[2 * Classes + k]}; }, Which::of);
   }
 };
 
@@ -38847,32 +38852,11 @@ namespace cairn::metrics {
 //
 //   validation{held_out, sampler{rank}, batch<64>{}, metrics::F1<10>{}, metrics::Recall<10, metrics::average::weighted>{}}
 template <std::size_t Classes, average How = average::macro>
-struct Precision : detail::metric_of_classes<Classes, How> {
-  std::string name() const { return "precision"; }
-  template <class Outputs, class Targets>
-  auto add(const Outputs& outputs, const Targets& targets, double) const {
-    return this->count("Precision", outputs, targets);
-  }
-  double value(const typename Precision::sum& all) const { return this->mean(all, detail::precision_of); }
-};
+struct Precision : detail::metric_of_classes<detail::precision, Classes, How> {};
 template <std::size_t Classes, average How = average::macro>
-struct Recall : detail::metric_of_classes<Classes, How> {
-  std::string name() const { return "recall"; }
-  template <class Outputs, class Targets>
-  auto add(const Outputs& outputs, const Targets& targets, double) const {
-    return this->count("Recall", outputs, targets);
-  }
-  double value(const typename Recall::sum& all) const { return this->mean(all, detail::recall_of); }
-};
+struct Recall : detail::metric_of_classes<detail::recall, Classes, How> {};
 template <std::size_t Classes, average How = average::macro>
-struct F1 : detail::metric_of_classes<Classes, How> {
-  std::string name() const { return "f1"; }
-  template <class Outputs, class Targets>
-  auto add(const Outputs& outputs, const Targets& targets, double) const {
-    return this->count("F1", outputs, targets);
-  }
-  double value(const typename F1::sum& all) const { return this->mean(all, detail::f1_of); }
-};
+struct F1 : detail::metric_of_classes<detail::f1, Classes, How> {};
 
 // The share, 0 ... 1, of targets that are among the `Most` largest outputs, as torchmetrics' MulticlassAccuracy with top_k and
 // micro average. Of equal outputs those of lower classes come first.
@@ -38922,12 +38906,11 @@ public:
     if (outputs.sample_shape().last() != classes_)
       throw input_error("confusion_matrix: expected outputs for " + std::to_string(classes_) + " classes, found " +
                         std::to_string(outputs.sample_shape().last()));
-    std::vector<std::uint64_t> sum = counts_;
-    detail::for_each_class("confusion_matrix", outputs, targets, ignore_index,
-                           [&](const auto* of, std::size_t classes, std::size_t target) {
-                             ++sum[target * classes + detail::place_of_largest(of, classes)];
-                           });
-    counts_ = std::move(sum);
+    const auto each = [&](const auto& f) { detail::for_each_class("confusion_matrix", outputs, targets, ignore_index, f); };
+    each([](const auto*, std::size_t, std::size_t) {}); // finds what does not fit
+    each([&](const auto* of, std::size_t classes, std::size_t target) {
+      ++counts_[target * classes + detail::place_of_largest(of, classes)];
+    });
   }
 
   std::size_t classes() const { return classes_; }
@@ -38943,18 +38926,18 @@ public:
   }
 
   // Of one class, 0 where there is nothing to divide by: see Precision, Recall and F1.
-  double precision(std::size_t of) const { return detail::precision_of(counts(of)); }
-  double recall(std::size_t of) const { return detail::recall_of(counts(of)); }
-  double f1(std::size_t of) const { return detail::f1_of(counts(of)); }
+  double precision(std::size_t of) const { return detail::precision::of(counts(of)); }
+  double recall(std::size_t of) const { return detail::recall::of(counts(of)); }
+  double f1(std::size_t of) const { return detail::f1::of(counts(of)); }
   // Of all classes.
   double accuracy() const {
     std::uint64_t right = 0;
     for (std::size_t k = 0; k < classes_; ++k) right += count(k, k);
     return detail::ratio(static_cast<double>(right), static_cast<double>(total()));
   }
-  double precision(average how = average::macro) const { return mean(how, detail::precision_of); }
-  double recall(average how = average::macro) const { return mean(how, detail::recall_of); }
-  double f1(average how = average::macro) const { return mean(how, detail::f1_of); }
+  double precision(average how = average::macro) const { return mean(how, detail::precision::of); }
+  double recall(average how = average::macro) const { return mean(how, detail::recall::of); }
+  double f1(average how = average::macro) const { return mean(how, detail::f1::of); }
 
 private:
   void check(std::size_t k) const {
@@ -38984,15 +38967,15 @@ private:
 // The confusion matrix of a trainer or a model over all samples of a loader. With several ranks, each returns that of its own.
 template <class Model, detail::gives_batches Loader>
 confusion_matrix confusion(Model& net, Loader&& all, std::int64_t ignore_index = detail::counts_all) {
-  std::vector<confusion_matrix> sum;
+  std::optional<confusion_matrix> sum;
   for (const auto& batch : all)
     detail::with_inputs(batch.inputs, [&](const auto& inputs) {
       const auto& outputs = net.evaluate(inputs);
-      if (sum.empty()) sum.emplace_back(outputs.sample_shape().last());
-      sum.front().add(outputs, batch.targets, ignore_index);
+      if (!sum) sum.emplace(outputs.sample_shape().last());
+      sum->add(outputs, batch.targets, ignore_index);
     });
-  if (sum.empty()) throw input_error("confusion: expected at least one sample, found none");
-  return sum.front();
+  if (!sum) throw input_error("confusion: expected at least one sample, found none");
+  return *sum;
 }
 
 } // namespace cairn::metrics
@@ -47421,7 +47404,9 @@ public:
     out.text(24, 48, below);
     for (std::size_t k = 0; k < classes_; ++k) {
       const double y = top_ + cell_ * static_cast<double>(k);
-      for (std::size_t found = 0; found < classes_; ++found) draw_cell(out, k, found, y);
+      std::uint64_t row = 0;
+      for (std::size_t found = 0; found < classes_; ++found) row += counts_.count(k, found);
+      for (std::size_t found = 0; found < classes_; ++found) draw_cell(out, k, found, y, static_cast<double>(row));
     }
     out.path("M" + svg_writer::number(left_) + " " + svg_writer::number(top_) + "h" + svg_writer::number(side) + "v" +
                  svg_writer::number(side) + "h-" + svg_writer::number(side) + "z",
@@ -47449,12 +47434,10 @@ private:
            format_fixed(counts_.f1(), 3);
   }
 
-  void draw_cell(svg_writer& out, std::size_t target, std::size_t found, double y) const {
+  void draw_cell(svg_writer& out, std::size_t target, std::size_t found, double y, double row) const {
     const std::uint64_t count = counts_.count(target, found);
     if (count == 0) return;
-    std::uint64_t row = 0;
-    for (std::size_t k = 0; k < classes_; ++k) row += counts_.count(target, k);
-    const double share = static_cast<double>(count) / static_cast<double>(row);
+    const double share = static_cast<double>(count) / row;
     const double x = left_ + cell_ * static_cast<double>(found);
     // Rare mistakes are what one looks for: a tint begins well above nothing.
     out.rectangle(x, y, cell_, cell_,

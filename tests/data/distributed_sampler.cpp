@@ -8,19 +8,16 @@
 
 #include <cairn/data/distributed_sampler.hpp>
 
+#include "spot.hpp"
+
 namespace distributed_sampler_tests {
 
 using namespace cairn;
 using namespace cairn::detail;
 
-namespace {
+using testing::spot;
 
-struct spot {
-  int rank_;
-  int size_;
-  int rank() const { return rank_; }
-  int size() const { return size_; }
-};
+namespace {
 
 std::vector<std::size_t> order_of(const distributed_sampler& which, std::size_t samples) {
   std::vector<std::size_t> indices;

@@ -25,22 +25,4 @@ TEST_CASE("resampled: between pixels it is linear, and what is outside has a par
   CHECK(image == std::vector<double>(4, 7));
 }
 
-TEST_CASE("resampled: parts have the area and the ratio that are asked for, and are inside") {
-  for (std::uint64_t round = 0; round < 200; ++round) {
-    const image_part part = draw_part({40, 60, 3}, {0.25, 0.25}, {2, 2}, {.seed = 1, .step = round}, 5);
-    CHECK(part.width == 35); // sqrt(600 * 2)
-    CHECK(part.height == 17);
-    CHECK(part.top + part.height <= 40);
-    CHECK(part.left + part.width <= 60);
-  }
-  CHECK(draw_part({4, 6, 1}, {1, 1}, {0.01, 0.01}, {}, 0).height == 0);
-}
-
-TEST_CASE("resampled: an image has two or three extents") {
-  CHECK(extents_of_image(shape{3, 4}, "who").channels == 1);
-  CHECK(extents_of_image(shape{3, 4, 2}, "who").channels == 2);
-  CHECK_THROWS_WITH_AS(extents_of_image(shape{3}, "who"),
-                       "who: expected images (height, width) or (height, width, channels), found samples of rank 1", input_error);
-}
-
 } // namespace resampled_tests

@@ -12,19 +12,16 @@
 #include <cairn/data/tensor_dataset.hpp>
 #include <doctest/doctest.h>
 
+#include "spot.hpp"
+
 namespace weighted_sampler_tests {
 
 using namespace cairn;
 using samplers::weighted;
 
-namespace {
+using testing::spot;
 
-struct spot {
-  int rank_;
-  int size_;
-  int rank() const { return rank_; }
-  int size() const { return size_; }
-};
+namespace {
 
 std::vector<std::size_t> order_of(const weighted& which, std::size_t samples, std::uint64_t epoch = 0) {
   std::vector<std::size_t> indices{7};

@@ -9,8 +9,8 @@
 #include <cairn/core/random.hpp>
 #include <cairn/core/rooms.hpp>
 #include <cairn/core/shape.hpp>
+#include <cairn/data/image_part.hpp>
 #include <cairn/data/pixel_value.hpp>
-#include <cairn/data/resampled.hpp>
 
 namespace cairn::vision {
 

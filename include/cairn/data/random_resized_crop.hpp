@@ -10,6 +10,7 @@
 #include <cairn/core/random.hpp>
 #include <cairn/core/rooms.hpp>
 #include <cairn/core/shape.hpp>
+#include <cairn/data/image_part.hpp>
 #include <cairn/data/resampled.hpp>
 
 namespace cairn::vision {

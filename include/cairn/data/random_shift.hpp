@@ -6,13 +6,12 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
-#include <string>
 #include <type_traits>
 
-#include <cairn/core/error.hpp>
 #include <cairn/core/random.hpp>
 #include <cairn/core/rooms.hpp>
 #include <cairn/core/shape.hpp>
+#include <cairn/data/image_part.hpp>
 #include <cairn/data/permutation.hpp>
 #include <cairn/data/pixel_value.hpp>
 
@@ -37,10 +36,7 @@ private:
   static void move_at_random(std::span<T> sample, const shape& image, const types::random_key& key, std::size_t pixels,
                              const pixel_value& fill, const char* whose) {
     static_assert(std::is_trivially_copyable_v<T>);
-    if (image.rank != 2 && image.rank != 3)
-      throw input_error(std::string(whose) +
-                        ": expected images (height, width) or (height, width, channels), found samples of rank " +
-                        std::to_string(image.rank));
+    detail::extents_of_image(image, whose);
     const auto block = ops::random_block(key, 0);
     const auto draw = [&](std::size_t first) {
       const std::uint64_t bits = (std::uint64_t{block[first]} << 32) | block[first + 1];

@@ -53,7 +53,9 @@ public:
     out.text(24, 48, below);
     for (std::size_t k = 0; k < classes_; ++k) {
       const double y = top_ + cell_ * static_cast<double>(k);
-      for (std::size_t found = 0; found < classes_; ++found) draw_cell(out, k, found, y);
+      std::uint64_t row = 0;
+      for (std::size_t found = 0; found < classes_; ++found) row += counts_.count(k, found);
+      for (std::size_t found = 0; found < classes_; ++found) draw_cell(out, k, found, y, static_cast<double>(row));
     }
     out.path("M" + svg_writer::number(left_) + " " + svg_writer::number(top_) + "h" + svg_writer::number(side) + "v" +
                  svg_writer::number(side) + "h-" + svg_writer::number(side) + "z",
@@ -81,12 +83,10 @@ private:
            format_fixed(counts_.f1(), 3);
   }
 
-  void draw_cell(svg_writer& out, std::size_t target, std::size_t found, double y) const {
+  void draw_cell(svg_writer& out, std::size_t target, std::size_t found, double y, double row) const {
     const std::uint64_t count = counts_.count(target, found);
     if (count == 0) return;
-    std::uint64_t row = 0;
-    for (std::size_t k = 0; k < classes_; ++k) row += counts_.count(target, k);
-    const double share = static_cast<double>(count) / static_cast<double>(row);
+    const double share = static_cast<double>(count) / row;
     const double x = left_ + cell_ * static_cast<double>(found);
     // Rare mistakes are what one looks for: a tint begins well above nothing.
     out.rectangle(x, y, cell_, cell_,

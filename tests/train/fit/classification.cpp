@@ -25,14 +25,12 @@ namespace {
 // The value over batches of 10, 10 and 3 rows.
 template <class Metric>
 double over_batches(const Metric& metric, const decided& of) {
-  detail::metric_sum_of<Metric> sum{};
   double numbers[detail::numbers_of_sum<detail::metric_sum_of<Metric>>]{};
   for (const std::size_t begin : {0U, 10U, 20U}) {
     const std::size_t count = begin == 20 ? 3 : 10;
     detail::add_numbers(numbers, metric.add(of.part(begin, count), of.targets_of(begin, count), 0));
   }
-  sum = detail::sum_from<detail::metric_sum_of<Metric>>(numbers);
-  return metric.value(sum);
+  return metric.value(detail::sum_from<detail::metric_sum_of<Metric>>(numbers));
 }
 
 doctest::Approx near(double value) { return doctest::Approx(value).epsilon(1e-6); } // torchmetrics computes in float

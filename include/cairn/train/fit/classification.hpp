@@ -29,9 +29,18 @@ struct class_counts {
 };
 
 inline double ratio(double part, double all) { return all == 0 ? 0 : part / all; } // as torchmetrics has it
-inline double precision_of(const class_counts& c) { return ratio(c.right, c.found); }
-inline double recall_of(const class_counts& c) { return ratio(c.right, c.there); }
-inline double f1_of(const class_counts& c) { return ratio(2 * c.right, c.found + c.there); }
+struct precision {
+  static constexpr const char *name = "precision", *who = "Precision";
+  static double of(const class_counts& c) { return ratio(c.right, c.found); }
+};
+struct recall {
+  static constexpr const char *name = "recall", *who = "Recall";
+  static double of(const class_counts& c) { return ratio(c.right, c.there); }
+};
+struct f1 {
+  static constexpr const char *name = "f1", *who = "F1";
+  static double of(const class_counts& c) { return ratio(2 * c.right, c.found + c.there); }
+};
 
 // The mean of value(counts of a class) over classes; of(k) returns the counts of class k.
 template <class Of, class Value>
@@ -46,8 +55,8 @@ double mean_of_classes(average how, std::size_t classes, const Of& of, const Val
   return ratio(sum, weights);
 }
 
-// What Precision, Recall and F1 share. With one class the outputs are logits of "yes", which are decisions for it above 0.
-template <std::size_t Classes, average How>
+// Precision, Recall or F1. With one class the outputs are logits of "yes", which are decisions for it above 0.
+template <class Which, std::size_t Classes, average How>
 struct metric_of_classes {
   static_assert(Classes > 0,
                 "metrics: Precision, Recall and F1 take the number of classes, or 1 for outputs that are logits of yes: "
@@ -56,17 +65,12 @@ struct metric_of_classes {
 
   std::int64_t ignore_index = counts_all; // this target does not count, as in CrossEntropyLoss
 
-protected:
+  std::string name() const { return Which::name; }
   template <class Outputs, class Targets>
-  sum count(const char* who, const Outputs& outputs, const Targets& targets) const {
+  sum add(const Outputs& outputs, const Targets& targets, double) const {
     sum all{};
-    const auto add = [&all](std::size_t found, std::size_t there) {
-      if (found == there) ++all[found];
-      ++all[Classes + found];
-      ++all[2 * Classes + there];
-    };
     if constexpr (Classes == 1) {
-      for_each_logit(who, outputs, targets, [&](double logit, bool is_there) {
+      for_each_logit(Which::who, outputs, targets, [&](double logit, bool is_there) {
         const bool is_found = logit > 0;
         all[0] += is_found && is_there ? 1 : 0;
         all[1] += is_found ? 1 : 0;
@@ -74,18 +78,20 @@ protected:
       });
     } else {
       if (outputs.sample_shape().last() != Classes)
-        throw input_error(std::string(who) + ": expected outputs for " + std::to_string(Classes) +
+        throw input_error(std::string(Which::who) + ": expected outputs for " + std::to_string(Classes) +
                           " classes, as its type says, found " + std::to_string(outputs.sample_shape().last()));
-      for_each_class(who, outputs, targets, ignore_index, [&](const auto* of, std::size_t classes, std::size_t target) {
-        add(place_of_largest(of, classes), target);
+      for_each_class(Which::who, outputs, targets, ignore_index, [&](const auto* of, std::size_t classes, std::size_t target) {
+        const std::size_t found = place_of_largest(of, classes);
+        all[target] += found == target ? 1 : 0;
+        ++all[Classes + found];
+        ++all[2 * Classes + target];
       });
     }
     return all;
   }
-  template <class Value>
-  static double mean(const sum& all, const Value& value) {
+  double value(const sum& all) const {
     return mean_of_classes(
-        How, Classes, [&all](std::size_t k) { return class_counts{all[k], all[Classes + k], all[2 * Classes + k]}; }, value);
+        How, Classes, [&all](std::size_t k) { return class_counts{all[k], all[Classes + k], all[2 * Classes + k]}; }, Which::of);
   }
 };
 
@@ -100,32 +106,11 @@ namespace cairn::metrics {
 //
 //   validation{held_out, sampler{rank}, batch<64>{}, metrics::F1<10>{}, metrics::Recall<10, metrics::average::weighted>{}}
 template <std::size_t Classes, average How = average::macro>
-struct Precision : detail::metric_of_classes<Classes, How> {
-  std::string name() const { return "precision"; }
-  template <class Outputs, class Targets>
-  auto add(const Outputs& outputs, const Targets& targets, double) const {
-    return this->count("Precision", outputs, targets);
-  }
-  double value(const typename Precision::sum& all) const { return this->mean(all, detail::precision_of); }
-};
+struct Precision : detail::metric_of_classes<detail::precision, Classes, How> {};
 template <std::size_t Classes, average How = average::macro>
-struct Recall : detail::metric_of_classes<Classes, How> {
-  std::string name() const { return "recall"; }
-  template <class Outputs, class Targets>
-  auto add(const Outputs& outputs, const Targets& targets, double) const {
-    return this->count("Recall", outputs, targets);
-  }
-  double value(const typename Recall::sum& all) const { return this->mean(all, detail::recall_of); }
-};
+struct Recall : detail::metric_of_classes<detail::recall, Classes, How> {};
 template <std::size_t Classes, average How = average::macro>
-struct F1 : detail::metric_of_classes<Classes, How> {
-  std::string name() const { return "f1"; }
-  template <class Outputs, class Targets>
-  auto add(const Outputs& outputs, const Targets& targets, double) const {
-    return this->count("F1", outputs, targets);
-  }
-  double value(const typename F1::sum& all) const { return this->mean(all, detail::f1_of); }
-};
+struct F1 : detail::metric_of_classes<detail::f1, Classes, How> {};
 
 // The share, 0 ... 1, of targets that are among the `Most` largest outputs, as torchmetrics' MulticlassAccuracy with top_k and
 // micro average. Of equal outputs those of lower classes come first.

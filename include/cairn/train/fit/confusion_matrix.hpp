@@ -3,8 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <cairn/core/error.hpp>
@@ -34,12 +34,11 @@ public:
     if (outputs.sample_shape().last() != classes_)
       throw input_error("confusion_matrix: expected outputs for " + std::to_string(classes_) + " classes, found " +
                         std::to_string(outputs.sample_shape().last()));
-    std::vector<std::uint64_t> sum = counts_;
-    detail::for_each_class("confusion_matrix", outputs, targets, ignore_index,
-                           [&](const auto* of, std::size_t classes, std::size_t target) {
-                             ++sum[target * classes + detail::place_of_largest(of, classes)];
-                           });
-    counts_ = std::move(sum);
+    const auto each = [&](const auto& f) { detail::for_each_class("confusion_matrix", outputs, targets, ignore_index, f); };
+    each([](const auto*, std::size_t, std::size_t) {}); // finds what does not fit
+    each([&](const auto* of, std::size_t classes, std::size_t target) {
+      ++counts_[target * classes + detail::place_of_largest(of, classes)];
+    });
   }
 
   std::size_t classes() const { return classes_; }
@@ -55,18 +54,18 @@ public:
   }
 
   // Of one class, 0 where there is nothing to divide by: see Precision, Recall and F1.
-  double precision(std::size_t of) const { return detail::precision_of(counts(of)); }
-  double recall(std::size_t of) const { return detail::recall_of(counts(of)); }
-  double f1(std::size_t of) const { return detail::f1_of(counts(of)); }
+  double precision(std::size_t of) const { return detail::precision::of(counts(of)); }
+  double recall(std::size_t of) const { return detail::recall::of(counts(of)); }
+  double f1(std::size_t of) const { return detail::f1::of(counts(of)); }
   // Of all classes.
   double accuracy() const {
     std::uint64_t right = 0;
     for (std::size_t k = 0; k < classes_; ++k) right += count(k, k);
     return detail::ratio(static_cast<double>(right), static_cast<double>(total()));
   }
-  double precision(average how = average::macro) const { return mean(how, detail::precision_of); }
-  double recall(average how = average::macro) const { return mean(how, detail::recall_of); }
-  double f1(average how = average::macro) const { return mean(how, detail::f1_of); }
+  double precision(average how = average::macro) const { return mean(how, detail::precision::of); }
+  double recall(average how = average::macro) const { return mean(how, detail::recall::of); }
+  double f1(average how = average::macro) const { return mean(how, detail::f1::of); }
 
 private:
   void check(std::size_t k) const {
@@ -96,15 +95,15 @@ private:
 // The confusion matrix of a trainer or a model over all samples of a loader. With several ranks, each returns that of its own.
 template <class Model, detail::gives_batches Loader>
 confusion_matrix confusion(Model& net, Loader&& all, std::int64_t ignore_index = detail::counts_all) {
-  std::vector<confusion_matrix> sum;
+  std::optional<confusion_matrix> sum;
   for (const auto& batch : all)
     detail::with_inputs(batch.inputs, [&](const auto& inputs) {
       const auto& outputs = net.evaluate(inputs);
-      if (sum.empty()) sum.emplace_back(outputs.sample_shape().last());
-      sum.front().add(outputs, batch.targets, ignore_index);
+      if (!sum) sum.emplace(outputs.sample_shape().last());
+      sum->add(outputs, batch.targets, ignore_index);
     });
-  if (sum.empty()) throw input_error("confusion: expected at least one sample, found none");
-  return sum.front();
+  if (!sum) throw input_error("confusion: expected at least one sample, found none");
+  return *sum;
 }
 
 } // namespace cairn::metrics

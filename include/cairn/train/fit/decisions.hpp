@@ -4,11 +4,11 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <utility>
 
 #include <cairn/core/error.hpp>
+#include <cairn/ops/softmax_cross_entropy/softmax_cross_entropy.hpp>
 #include <cairn/train/samples.hpp>
 
 namespace cairn::detail {
@@ -20,7 +20,7 @@ concept scores = numbers<Outputs> && requires(const Outputs& outputs) {
 };
 
 // As an ignore_index: every target counts.
-inline constexpr std::int64_t counts_all = std::numeric_limits<std::int64_t>::min();
+inline constexpr std::int64_t counts_all = ops::cross_entropy_options<float>::ignores_nothing;
 
 template <class T>
 std::size_t place_of_largest(const T* from, std::size_t count) {
