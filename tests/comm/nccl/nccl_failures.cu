@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdlib>
+#include <latch>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -139,8 +140,10 @@ TEST_CASE("nccl: ranks that make different calls are told what differs") {
 TEST_CASE("nccl: a rank that throws is the reason that all others are given, and the GPU leaves its spans") {
   testing::begin(3);
   std::vector<std::string> texts(3);
+  std::latch joined(3); // a rank that is still joining when another throws is told so by its constructor
   const std::string whole = thrown_by<rank_lost>([&] {
     with_ranks(3, {.deadline = 1h, .sums = nccl::order::fixed}, [&](nccl::rank& rank, cuda::queue& queue) {
+      joined.arrive_and_wait();
       gpu_values<float> values(queue, numbers_of<float>(rank.rank(), 1000));
       texts[static_cast<std::size_t>(rank.rank())] = thrown_by<rank_lost>([&] {
         auto pending = rank.all_reduce(queue, values.span());
