@@ -5,6 +5,10 @@
 #   cairn::compiled                                  for programs that link cairn::cairn only
 #   cairn_compiled(NAME [blas] [onednn] [LINK ...])  the same for programs that also link cairn::blas or cairn::onednn, which
 #                                                    change what kernels compute; LINK: more targets to compile it with
+#
+# Each is several libraries. A program whose elements are all float can link NAME_float and NAME_rest alone, for cairn::compiled
+# cairn_compiled_float and cairn_compiled_rest: it then waits for a third of the compilation. Others are NAME_double, NAME_bfloat16 and
+# NAME_float16.
 if(TARGET cairn::compiled)
   return()
 endif()
@@ -26,12 +30,19 @@ function(cairn_compiled name)
     list(APPEND components cairn::${component})
   endforeach()
 
+  add_library(${name} INTERFACE)
+  target_link_libraries(${name} INTERFACE cairn::cairn ${components})
+  target_compile_definitions(${name} INTERFACE CAIRN_WITH_COMPILED=1 CAIRN_COMPILED_WITH=${number})
   file(GLOB sources ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/compiled/*.cpp)
-  add_library(${name} STATIC EXCLUDE_FROM_ALL ${sources})
-  target_link_libraries(${name} PRIVATE ${given_LINK} PUBLIC cairn::cairn ${components})
-  target_compile_definitions(${name} PUBLIC CAIRN_WITH_COMPILED=1 CAIRN_COMPILED_WITH=${number})
-  target_compile_options(${name} PRIVATE "$<$<CXX_COMPILER_ID:GNU,Clang,AppleClang>:${CAIRN_COMPILED_OPTIONS}>")
-  set_target_properties(${name} PROPERTIES UNITY_BUILD OFF POSITION_INDEPENDENT_CODE ON)
+  foreach(source IN LISTS sources)
+    cmake_path(GET source STEM part)
+    add_library(${name}_${part} STATIC EXCLUDE_FROM_ALL ${source})
+    target_link_libraries(${name}_${part} PRIVATE ${given_LINK} PUBLIC cairn::cairn ${components})
+    target_compile_definitions(${name}_${part} PUBLIC CAIRN_WITH_COMPILED=1 CAIRN_COMPILED_WITH=${number})
+    target_compile_options(${name}_${part} PRIVATE "$<$<CXX_COMPILER_ID:GNU,Clang,AppleClang>:${CAIRN_COMPILED_OPTIONS}>")
+    set_target_properties(${name}_${part} PROPERTIES UNITY_BUILD OFF POSITION_INDEPENDENT_CODE ON)
+    target_link_libraries(${name} INTERFACE ${name}_${part})
+  endforeach()
 endfunction()
 
 cairn_compiled(cairn_compiled)

@@ -6,6 +6,7 @@
 // Ranks are threads of one process, processes that mpirun or srun has started, or one alone; the body that trains is compiled
 // once for all of them (ranks.md). It is compiled once more for ranks that are GPUs, whose gradients NCCL sums (gpus.md).
 //
+// elements: float
 // uses: ranks_of_program
 // has --device cuda
 // has --communicator nccl

@@ -170,7 +170,7 @@ TEST_CASE("cuda: GroupNorm agrees with the cpu's") {
 }
 
 TEST_CASE("cuda: Embedding's gradient adds up places in their order, of more words and places than are sorted at once") {
-  for (const auto& size : {std::pair{1000U, 3000U}, {3U, 2500U}, {70000U, 600000U}}) {
+  for (const auto& size : {std::pair{1000U, 3000U}, {3U, 2500U}, {70000U, 3000U}, {1000U, 600000U}}) {
     const std::size_t vocabulary = size.first, count = size.second;
     if (CAIRN_ON_EMULATOR && count > 10000) continue; // it would take minutes
     testing::operands all{.in = {normal(count, 2)}, .out = {normal(vocabulary, 4)}};

@@ -26,32 +26,8 @@ public:
     try {
       const on_the_way_out<Left, Abandon> clean{left, abandon};
       return clean.is_made(step());
-    } catch (const rank_lost& thrown) {
-      const std::string text =
-          in_step(number, thrown) + "; the job is over, unless every rank catches this and calls synchronize()";
-      keep(left(), text);
-      throw rank_lost(text);
-    } catch (const deadline_error& thrown) {
-      const std::string text =
-          in_step(number, thrown) + "; do all ranks make equally many steps, and is the communicator's deadline long enough?";
-      keep(left(), text);
-      throw deadline_error(text);
-    } catch (const input_error& thrown) {
-      const left_behind found = left();
-      if (!found.gradients || found.by_all) throw; // what the program gave does not fit, and no parameter has changed
-      const std::string text = in_step(number, thrown);
-      keep(found, text);
-      throw input_error(text);
-    } catch (const device_error& thrown) {
-      const device_error told = thrown.in_step(name_of(number));
-      keep(left(), told.what());
-      throw told;
-    } catch (const std::exception& thrown) {
-      keep(left(), thrown.what());
-      throw;
     } catch (...) {
-      keep(left(), "an exception that is no std::exception");
-      throw;
+      fail_with(number, left());
     }
   }
 
@@ -80,6 +56,37 @@ private:
     }
   };
 
+  // Throws the exception that is being handled once more, with the step and what to do, and keeps it.
+  [[noreturn]] void fail_with(std::uint64_t number, const left_behind& found) {
+    try {
+      throw;
+    } catch (const rank_lost& thrown) {
+      const std::string text =
+          in_step(number, thrown) + "; the job is over, unless every rank catches this and calls synchronize()";
+      keep(found, text);
+      throw rank_lost(text);
+    } catch (const deadline_error& thrown) {
+      const std::string text =
+          in_step(number, thrown) + "; do all ranks make equally many steps, and is the communicator's deadline long enough?";
+      keep(found, text);
+      throw deadline_error(text);
+    } catch (const input_error& thrown) {
+      if (!found.gradients || found.by_all) throw; // what the program gave does not fit, and no parameter has changed
+      const std::string text = in_step(number, thrown);
+      keep(found, text);
+      throw input_error(text);
+    } catch (const device_error& thrown) {
+      const device_error told = thrown.in_step(name_of(number));
+      keep(found, told.what());
+      throw told;
+    } catch (const std::exception& thrown) {
+      keep(found, thrown.what());
+      throw;
+    } catch (...) {
+      keep(found, "an exception that is no std::exception");
+      throw;
+    }
+  }
   static std::string in_step(std::uint64_t number, const std::exception& thrown) {
     return name_of(number) + ": " + thrown.what();
   }
