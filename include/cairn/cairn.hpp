@@ -55,6 +55,7 @@
 #include <cairn/device/workers.hpp>         // the threads inside one operation
 
 #include <cairn/data/checksum.hpp>               // a checksum of bytes
+#include <cairn/data/color_jitter.hpp>           // brightness, contrast, saturation and hue of an image
 #include <cairn/data/compose.hpp>                // several transforms as one
 #include <cairn/data/crc32c.hpp>                 // the checksum of event files
 #include <cairn/data/dataset.hpp>                // the concept: numbered samples
@@ -64,11 +65,12 @@
 #include <cairn/data/image_dataset.hpp>          // bytes of pixels, scaled as they are read
 #include <cairn/data/image_part.hpp>             // the extents of an image, and a part that is drawn
 #include <cairn/data/input_types.hpp>            // the inputs of a sample, one or several
-#include <cairn/data/loader.hpp>                 // batches of a dataset, made ahead by a thread
+#include <cairn/data/loader.hpp>                 // batches of a dataset, made ahead by threads
 #include <cairn/data/loader_options.hpp>         // the options of a loader, and its position
 #include <cairn/data/loader_without_batch.hpp>   // the error of a loader without batch<N>
 #include <cairn/data/make_folder.hpp>            // makes the folders of files to be written
 #include <cairn/data/minibatch.hpp>              // the batch that a loader returns
+#include <cairn/data/number_of_text.hpp>         // a text as a number
 #include <cairn/data/owned_tensor.hpp>           // rows of samples that own their memory
 #include <cairn/data/permutation.hpp>            // a shuffle that depends on its seed alone
 #include <cairn/data/pixel_value.hpp>            // one number for all channels, or one for each

@@ -5133,6 +5133,279 @@ inline std::uint64_t quick_checksum(std::span<const std::byte> bytes) {
 
 } // namespace cairn::detail
 
+// cairn/data/permutation.hpp
+
+namespace cairn::detail {
+
+// A number in [0, bound) from 64 random bits: the upper half of their product (Lemire: Fast random integer generation
+// in an interval. 2019). Without a rejection step the bias is below bound / 2^64.
+constexpr std::uint64_t random_below(std::uint64_t bits, std::uint64_t bound) {
+  const std::uint64_t low_bits = bits & 0xFFFFFFFFU;
+  const std::uint64_t high_bits = bits >> 32;
+  const std::uint64_t low_bound = bound & 0xFFFFFFFFU;
+  const std::uint64_t high_bound = bound >> 32;
+  const std::uint64_t carry = (low_bits * low_bound) >> 32;
+  const std::uint64_t middle = high_bits * low_bound + carry;
+  const std::uint64_t other = low_bits * high_bound + (middle & 0xFFFFFFFFU);
+  return high_bits * high_bound + (middle >> 32) + (other >> 32);
+}
+
+// Constants that are mixed into a seed, one for each purpose: a shuffle, a split, a transform and a Dropout of the same seed
+// do not see the same numbers.
+inline constexpr std::uint64_t shuffle_purpose = 0x9D5C3A1F6E0B7248U;
+inline constexpr std::uint64_t transform_purpose = 0x4B1FE6D208A79C35U;
+inline constexpr std::uint64_t split_purpose = 0xC8673D92E15FA04BU;
+
+// Replaces `indices` by 0 … count - 1 in an order that depends on (seed, step) alone: Fisher and Yates's shuffle over
+// counter-based numbers. std::shuffle is not used because each standard library draws it differently, and ranks on
+// different machines have to agree.
+inline void permute(std::vector<std::size_t>& indices, std::size_t count, std::uint64_t seed, std::uint64_t step) {
+  indices.resize(count);
+  for (std::size_t i = 0; i < count; ++i) indices[i] = i;
+  const random_key key{.seed = seed ^ shuffle_purpose, .step = step};
+  std::array<std::uint32_t, 4> block{};
+  for (std::size_t i = count; i > 1; --i) { // element i - 1 is drawn from the first i; a block serves two draws
+    const std::size_t draw = count - i;
+    if (draw % 2 == 0) block = random_block(key, draw / 2);
+    const std::size_t half = draw % 2 * 2;
+    const std::uint64_t bits = (std::uint64_t{block[half]} << 32) | block[half + 1];
+    std::swap(indices[i - 1], indices[static_cast<std::size_t>(random_below(bits, i))]);
+  }
+}
+
+} // namespace cairn::detail
+
+// cairn/data/image_part.hpp
+
+namespace cairn::detail {
+
+// The extents of an image.
+struct image_extents {
+  std::size_t height = 0;
+  std::size_t width = 0;
+  std::size_t channels = 1;
+};
+inline image_extents extents_of_image(const shape& image, const char* whose) {
+  if (image.rank != 2 && image.rank != 3)
+    throw input_error(std::string(whose) +
+                      ": expected images (height, width) or (height, width, channels), found samples of rank " +
+                      std::to_string(image.rank));
+  return {image[0], image[1], image.rank == 3 ? image[2] : 1};
+}
+
+// A range from which a transform draws evenly.
+struct drawn_range {
+  double least = 0;
+  double most = 0;
+};
+inline void check_range(drawn_range range, double least, double most, const char* whose, const char* what) {
+  if (!(range.least > least && range.least <= range.most && range.most <= most))
+    throw input_error(std::string(whose) + ": expected a range of " + what + " above " + std::to_string(least) +
+                      (most < 1e9 ? " and up to " + std::to_string(most) : "") + ", found " + std::to_string(range.least) +
+                      " to " + std::to_string(range.most));
+}
+
+// A part of an image, in pixels.
+struct image_part {
+  std::size_t top = 0;
+  std::size_t left = 0;
+  std::size_t height = 0;
+  std::size_t width = 0;
+};
+// Draws a part by its share of an image's area and by the ratio of its width to its height, whose logarithm is drawn evenly, at
+// an even place: up to ten times until it fits, as torchvision does. Returns a part of height 0 if none does. It uses up to 40
+// numbers of the stream, from `first` on.
+inline image_part draw_part(const image_extents& image, drawn_range area, drawn_range ratio, const types::random_key& key,
+                            std::uint64_t first) {
+  const auto whole = static_cast<double>(image.height * image.width);
+  for (std::uint64_t attempt = 0; attempt < 10; ++attempt) {
+    const std::uint64_t at = first + 4 * attempt;
+    const auto between = [&](std::uint64_t index, double least, double most) {
+      return least + (most - least) * ops::random_uniform<double>(key, at + index);
+    };
+    const double pixels = whole * between(0, area.least, area.most);
+    const double wide = std::exp(between(1, std::log(ratio.least), std::log(ratio.most)));
+    const auto width = static_cast<std::size_t>(std::lround(std::sqrt(pixels * wide)));
+    const auto height = static_cast<std::size_t>(std::lround(std::sqrt(pixels / wide)));
+    if (width == 0 || height == 0 || width > image.width || height > image.height) continue;
+    const auto place = [&](std::uint64_t index, std::size_t free) {
+      return static_cast<std::size_t>(random_below(std::uint64_t{ops::random_bits(key, at + index)} << 32, free + 1));
+    };
+    return {place(2, image.height - height), place(3, image.width - width), height, width};
+  }
+  return {};
+}
+
+} // namespace cairn::detail
+
+// cairn/data/pixel_value.hpp
+
+namespace cairn::vision {
+
+// The value of a pixel: one number for all of its channels, or one for each. An image_dataset gives that of a black pixel
+// (black()), a transform fills with it: .fill = 0, .fill = {-1.99, -1.98, -1.71}, .fill = data.train.black().
+class pixel_value {
+public:
+  pixel_value(double every_channel = 0) : channels_{every_channel} {}
+  pixel_value(std::initializer_list<double> channels) : channels_(channels) { check(); }
+  pixel_value(std::vector<double> channels) : channels_(std::move(channels)) { check(); }
+
+  bool operator==(const pixel_value&) const = default;
+
+  // How many numbers it has: 1, or as many as there are channels.
+  std::size_t size() const { return channels_.size(); }
+  double operator[](std::size_t channel) const { return channels_[channels_.size() == 1 ? 0 : channel]; }
+
+  // Writes `count` numbers: whole pixels of `channels` numbers each. Throws input_error if this value has neither 1 nor
+  // `channels` of them.
+  template <class T>
+  void fill(T* to, std::size_t count, std::size_t channels) const {
+    if (channels_.size() == 1) {
+      std::fill_n(to, count, static_cast<T>(channels_[0]));
+      return;
+    }
+    if (channels_.size() != channels)
+      throw input_error("pixel_value: expected one number, or one for each of the " + std::to_string(channels) +
+                        " channels of an image, found " + std::to_string(channels_.size()) +
+                        "; take the black() of the dataset that is transformed");
+    for (std::size_t i = 0; i < count; i += channels)
+      for (std::size_t channel = 0; channel < channels; ++channel) to[i + channel] = static_cast<T>(channels_[channel]);
+  }
+
+private:
+  void check() const {
+    if (channels_.empty()) throw input_error("pixel_value: expected one number, or one for each channel, found none");
+  }
+
+  std::vector<double> channels_; // one, or one for each channel
+};
+
+} // namespace cairn::vision
+
+// cairn/data/color_jitter.hpp
+
+namespace cairn::detail {
+
+// The brightness of a colour as the eye has it, by the weights of ITU-R BT.601 that torchvision takes.
+template <class T>
+T gray_of(const T* pixel) {
+  return static_cast<T>(0.2989 * pixel[0] + 0.587 * pixel[1] + 0.114 * pixel[2]);
+}
+
+// Moves each of `count` numbers from 0 to 1 away from, or towards, another one: to * (1 - share) + own * share, cut to 0 … 1.
+template <class T>
+void blend(T* own, std::size_t count, T to, double share) {
+  for (std::size_t i = 0; i < count; ++i) own[i] = static_cast<T>(std::clamp(share * own[i] + (1 - share) * to, 0.0, 1.0));
+}
+
+// Turns the hue of a colour by a part of the circle, through HSV (Smith: Color gamut transform pairs. 1978).
+template <class T>
+void turn_hue(T* pixel, double by) {
+  const double r = pixel[0], g = pixel[1], b = pixel[2];
+  const double most = std::max({r, g, b}), least = std::min({r, g, b}), range = most - least;
+  if (range == 0) return; // gray
+  double sextant = most == r ? (g - b) / range : most == g ? 2 + (b - r) / range : 4 + (r - g) / range;
+  sextant += 6 * by;
+  sextant -= 6 * std::floor(sextant / 6);
+  const double whole = std::floor(sextant), part = sextant - whole;
+  const double down = most - range * part, up = least + range * part;
+  const std::array<std::array<double, 3>, 6> colours{
+      {{most, up, least}, {down, most, least}, {least, most, up}, {least, down, most}, {up, least, most}, {most, least, down}}};
+  const auto& turned = colours[static_cast<std::size_t>(whole) % 6];
+  for (std::size_t channel = 0; channel < 3; ++channel) pixel[channel] = static_cast<T>(turned[channel]);
+}
+
+} // namespace cairn::detail
+
+namespace cairn::vision {
+
+// Changes brightness, contrast, saturation and hue of an image (height, width), (height, width, 1) or (height, width, 3), of red,
+// green and blue, in an order that is drawn: torchvision's ColorJitter. Brightness, contrast and saturation are multiplied by a
+// factor that is drawn evenly from 1 - x, at least 0, to 1 + x; the hue is turned by up to `hue` of the circle, either way. An
+// image of one channel has no saturation and no hue. Black and white are the dataset's, between which values are cut. Models
+// sample_transform for floating-point numbers. Throws input_error for a sample of another shape, an x below 0, a hue outside
+// [0, 0.5], and for a black that is not below the white, or of another number of channels.
+struct color_jitter {
+  double brightness = 0;
+  double contrast = 0;
+  double saturation = 0;
+  double hue = 0;
+  pixel_value black = 0;
+  pixel_value white = 1;
+
+  template <std::floating_point T>
+  void operator()(std::span<T> sample, const shape& image, const types::random_key& key) const {
+    const std::size_t channels = checked(image);
+    for (std::size_t i = 0; i < sample.size(); ++i) { // to parts of white
+      const std::size_t c = i % channels;
+      sample[i] = static_cast<T>((sample[i] - black[c]) / (white[c] - black[c]));
+    }
+    std::array<std::size_t, 4> order{0, 1, 2, 3};
+    for (std::size_t k = 3; k > 0; --k)
+      std::swap(order[k],
+                order[static_cast<std::size_t>(detail::random_below(std::uint64_t{ops::random_bits(key, 4 + k)} << 32, k + 1))]);
+    const std::array change{&color_jitter::brighten<T>, &color_jitter::contrasted<T>, &color_jitter::saturate<T>,
+                            &color_jitter::turn<T>};
+    const std::array widths{brightness, contrast, saturation, hue};
+    for (const std::size_t k : order) {
+      if (widths[k] == 0) continue;
+      const double least = k == 3 ? -hue : std::max(0.0, 1 - widths[k]), most = k == 3 ? hue : 1 + widths[k];
+      change[k](sample, channels, least + (most - least) * ops::random_uniform<double>(key, k));
+    }
+    for (std::size_t i = 0; i < sample.size(); ++i) {
+      const std::size_t c = i % channels;
+      sample[i] = static_cast<T>(black[c] + sample[i] * (white[c] - black[c]));
+    }
+  }
+
+  // One change by a factor that is given; values are parts of white.
+  template <class T>
+  static void brighten(std::span<T> sample, std::size_t /*channels*/, double factor) {
+    detail::blend(sample.data(), sample.size(), T(0), factor);
+  }
+  template <class T>
+  static void contrasted(std::span<T> sample, std::size_t channels, double factor) {
+    double sum = 0;
+    for (std::size_t i = 0; i < sample.size(); i += channels) sum += channels == 3 ? detail::gray_of(&sample[i]) : sample[i];
+    const double mean = sum * static_cast<double>(channels) / static_cast<double>(sample.size());
+    detail::blend(sample.data(), sample.size(), static_cast<T>(mean), factor);
+  }
+  template <class T>
+  static void saturate(std::span<T> sample, std::size_t channels, double factor) {
+    if (channels != 3) return;
+    for (std::size_t i = 0; i < sample.size(); i += 3) detail::blend(&sample[i], 3, detail::gray_of(&sample[i]), factor);
+  }
+  template <class T>
+  static void turn(std::span<T> sample, std::size_t channels, double by) {
+    if (channels != 3) return;
+    for (std::size_t i = 0; i < sample.size(); i += 3) detail::turn_hue(&sample[i], by);
+  }
+
+private:
+  // The number of channels.
+  std::size_t checked(const shape& image) const {
+    const std::size_t channels = detail::extents_of_image(image, "color_jitter").channels;
+    if (channels != 1 && channels != 3)
+      throw input_error("color_jitter: expected images of 1 or 3 channels, found " + std::to_string(channels));
+    if (!(brightness >= 0 && contrast >= 0 && saturation >= 0 && hue >= 0 && hue <= 0.5))
+      throw input_error(
+          "color_jitter: expected a brightness, contrast and saturation of 0 or more, and a hue from 0 to 0.5, found " +
+          std::to_string(brightness) + ", " + std::to_string(contrast) + ", " + std::to_string(saturation) + " and " +
+          std::to_string(hue));
+    for (const pixel_value* const each : {&black, &white})
+      if (each->size() != 1 && each->size() != channels)
+        throw input_error("color_jitter: expected a black and a white of one number, or one for each of the " +
+                          std::to_string(channels) + " channels of an image, found " + std::to_string(each->size()));
+    for (std::size_t c = 0; c < channels; ++c)
+      if (!(black[c] < white[c]))
+        throw input_error("color_jitter: expected a black below the white, found " + std::to_string(black[c]) + " and " +
+                          std::to_string(white[c]) + "; take the dataset's black() and white()");
+    return channels;
+  }
+};
+
+} // namespace cairn::vision
+
 // cairn/data/compose.hpp
 
 namespace cairn {
@@ -5560,48 +5833,6 @@ std::uint64_t fingerprint_of(const Dataset& data) {
     return 0;
   }
   return std::max<std::uint64_t>(checksum_of_words(words), 1);
-}
-
-} // namespace cairn::detail
-
-// cairn/data/permutation.hpp
-
-namespace cairn::detail {
-
-// A number in [0, bound) from 64 random bits: the upper half of their product (Lemire: Fast random integer generation
-// in an interval. 2019). Without a rejection step the bias is below bound / 2^64.
-constexpr std::uint64_t random_below(std::uint64_t bits, std::uint64_t bound) {
-  const std::uint64_t low_bits = bits & 0xFFFFFFFFU;
-  const std::uint64_t high_bits = bits >> 32;
-  const std::uint64_t low_bound = bound & 0xFFFFFFFFU;
-  const std::uint64_t high_bound = bound >> 32;
-  const std::uint64_t carry = (low_bits * low_bound) >> 32;
-  const std::uint64_t middle = high_bits * low_bound + carry;
-  const std::uint64_t other = low_bits * high_bound + (middle & 0xFFFFFFFFU);
-  return high_bits * high_bound + (middle >> 32) + (other >> 32);
-}
-
-// Constants that are mixed into a seed, one for each purpose: a shuffle, a split, a transform and a Dropout of the same seed
-// do not see the same numbers.
-inline constexpr std::uint64_t shuffle_purpose = 0x9D5C3A1F6E0B7248U;
-inline constexpr std::uint64_t transform_purpose = 0x4B1FE6D208A79C35U;
-inline constexpr std::uint64_t split_purpose = 0xC8673D92E15FA04BU;
-
-// Replaces `indices` by 0 … count - 1 in an order that depends on (seed, step) alone: Fisher and Yates's shuffle over
-// counter-based numbers. std::shuffle is not used because each standard library draws it differently, and ranks on
-// different machines have to agree.
-inline void permute(std::vector<std::size_t>& indices, std::size_t count, std::uint64_t seed, std::uint64_t step) {
-  indices.resize(count);
-  for (std::size_t i = 0; i < count; ++i) indices[i] = i;
-  const random_key key{.seed = seed ^ shuffle_purpose, .step = step};
-  std::array<std::uint32_t, 4> block{};
-  for (std::size_t i = count; i > 1; --i) { // element i - 1 is drawn from the first i; a block serves two draws
-    const std::size_t draw = count - i;
-    if (draw % 2 == 0) block = random_block(key, draw / 2);
-    const std::size_t half = draw % 2 * 2;
-    const std::uint64_t bits = (std::uint64_t{block[half]} << 32) | block[half + 1];
-    std::swap(indices[i - 1], indices[static_cast<std::size_t>(random_below(bits, i))]);
-  }
 }
 
 } // namespace cairn::detail
@@ -6057,50 +6288,6 @@ inline void write_file_atomically(const std::string& path, std::string_view text
 
 } // namespace cairn::files
 
-// cairn/data/pixel_value.hpp
-
-namespace cairn::vision {
-
-// The value of a pixel: one number for all of its channels, or one for each. An image_dataset gives that of a black pixel
-// (black()), a transform fills with it: .fill = 0, .fill = {-1.99, -1.98, -1.71}, .fill = data.train.black().
-class pixel_value {
-public:
-  pixel_value(double every_channel = 0) : channels_{every_channel} {}
-  pixel_value(std::initializer_list<double> channels) : channels_(channels) { check(); }
-  pixel_value(std::vector<double> channels) : channels_(std::move(channels)) { check(); }
-
-  bool operator==(const pixel_value&) const = default;
-
-  // How many numbers it has: 1, or as many as there are channels.
-  std::size_t size() const { return channels_.size(); }
-  double operator[](std::size_t channel) const { return channels_[channels_.size() == 1 ? 0 : channel]; }
-
-  // Writes `count` numbers: whole pixels of `channels` numbers each. Throws input_error if this value has neither 1 nor
-  // `channels` of them.
-  template <class T>
-  void fill(T* to, std::size_t count, std::size_t channels) const {
-    if (channels_.size() == 1) {
-      std::fill_n(to, count, static_cast<T>(channels_[0]));
-      return;
-    }
-    if (channels_.size() != channels)
-      throw input_error("pixel_value: expected one number, or one for each of the " + std::to_string(channels) +
-                        " channels of an image, found " + std::to_string(channels_.size()) +
-                        "; take the black() of the dataset that is transformed");
-    for (std::size_t i = 0; i < count; i += channels)
-      for (std::size_t channel = 0; channel < channels; ++channel) to[i + channel] = static_cast<T>(channels_[channel]);
-  }
-
-private:
-  void check() const {
-    if (channels_.empty()) throw input_error("pixel_value: expected one number, or one for each channel, found none");
-  }
-
-  std::vector<double> channels_; // one, or one for each channel
-};
-
-} // namespace cairn::vision
-
 // cairn/data/image_dataset.hpp
 
 namespace cairn::vision {
@@ -6154,12 +6341,9 @@ public:
     target[0] = labels_[index];
   }
 
-  // The value of a black pixel: transforms fill margins with it.
-  pixel_value black() const {
-    std::vector<double> channels;
-    for (const auto& values : values_) channels.push_back(static_cast<double>(values[0]));
-    return channels;
-  }
+  // The value of a black pixel: transforms fill margins with it. And of a white one.
+  pixel_value black() const { return value_of(0); }
+  pixel_value white() const { return value_of(255); }
 
   std::span<const std::uint8_t> pixels() const { return pixels_; }
   std::span<const std::uint8_t> labels() const { return labels_; }
@@ -6183,6 +6367,12 @@ private:
     }
   }
 
+  pixel_value value_of(std::uint8_t pixel) const {
+    std::vector<double> channels;
+    for (const auto& values : values_) channels.push_back(static_cast<double>(values[pixel]));
+    return channels;
+  }
+
   template <std::size_t Channels>
   static void read_channels(const std::uint8_t* from, std::span<T> to, const table* values) {
     for (std::size_t i = 0; i < to.size(); i += Channels)
@@ -6197,69 +6387,6 @@ private:
 
 } // namespace cairn::vision
 
-// cairn/data/image_part.hpp
-
-namespace cairn::detail {
-
-// The extents of an image.
-struct image_extents {
-  std::size_t height = 0;
-  std::size_t width = 0;
-  std::size_t channels = 1;
-};
-inline image_extents extents_of_image(const shape& image, const char* whose) {
-  if (image.rank != 2 && image.rank != 3)
-    throw input_error(std::string(whose) +
-                      ": expected images (height, width) or (height, width, channels), found samples of rank " +
-                      std::to_string(image.rank));
-  return {image[0], image[1], image.rank == 3 ? image[2] : 1};
-}
-
-// A range from which a transform draws evenly.
-struct drawn_range {
-  double least = 0;
-  double most = 0;
-};
-inline void check_range(drawn_range range, double least, double most, const char* whose, const char* what) {
-  if (!(range.least > least && range.least <= range.most && range.most <= most))
-    throw input_error(std::string(whose) + ": expected a range of " + what + " above " + std::to_string(least) +
-                      (most < 1e9 ? " and up to " + std::to_string(most) : "") + ", found " + std::to_string(range.least) +
-                      " to " + std::to_string(range.most));
-}
-
-// A part of an image, in pixels.
-struct image_part {
-  std::size_t top = 0;
-  std::size_t left = 0;
-  std::size_t height = 0;
-  std::size_t width = 0;
-};
-// Draws a part by its share of an image's area and by the ratio of its width to its height, whose logarithm is drawn evenly, at
-// an even place: up to ten times until it fits, as torchvision does. Returns a part of height 0 if none does. It uses up to 40
-// numbers of the stream, from `first` on.
-inline image_part draw_part(const image_extents& image, drawn_range area, drawn_range ratio, const types::random_key& key,
-                            std::uint64_t first) {
-  const auto whole = static_cast<double>(image.height * image.width);
-  for (std::uint64_t attempt = 0; attempt < 10; ++attempt) {
-    const std::uint64_t at = first + 4 * attempt;
-    const auto between = [&](std::uint64_t index, double least, double most) {
-      return least + (most - least) * ops::random_uniform<double>(key, at + index);
-    };
-    const double pixels = whole * between(0, area.least, area.most);
-    const double wide = std::exp(between(1, std::log(ratio.least), std::log(ratio.most)));
-    const auto width = static_cast<std::size_t>(std::lround(std::sqrt(pixels * wide)));
-    const auto height = static_cast<std::size_t>(std::lround(std::sqrt(pixels / wide)));
-    if (width == 0 || height == 0 || width > image.width || height > image.height) continue;
-    const auto place = [&](std::uint64_t index, std::size_t free) {
-      return static_cast<std::size_t>(random_below(std::uint64_t{ops::random_bits(key, at + index)} << 32, free + 1));
-    };
-    return {place(2, image.height - height), place(3, image.width - width), height, width};
-  }
-  return {};
-}
-
-} // namespace cairn::detail
-
 // cairn/data/loader_options.hpp
 
 namespace cairn::types {
@@ -6268,7 +6395,8 @@ namespace cairn::types {
 struct loader_options {
   std::size_t rows = 0;                      // samples in a batch, at most its capacity; 0: its capacity
   bool drop_last = false;                    // leave out a last batch that is not full
-  std::size_t prefetch = 2;                  // batches made ahead by a thread; 0: no thread
+  std::size_t prefetch = 2;                  // batches made ahead, at least one for each thread; 0: without a thread
+  std::size_t threads = 1;                   // that make them, each another one
   std::uint64_t seed = 0;                    // of the transform's random numbers
   std::chrono::milliseconds deadline{60000}; // the longest wait for one batch; then deadline_error
 };
@@ -6310,41 +6438,41 @@ struct without_batch {};
 
 namespace cairn::detail {
 
-// Makes numbered items ahead of their use: make(slot, index, cancelled) fills a slot on a thread of the prefetcher's own, and
-// next() returns the slots in the order of the indices. There is one more slot than items ahead: the one that the consumer
-// holds. It is filled again only after the consumer has asked for the next one. With no items ahead there is one slot and no
-// thread, and next() makes the item itself.
+// Makes numbered items ahead of their use: make(slot, index, cancelled) fills a slot on a thread of the prefetcher's own, one of
+// several, each of which makes the next item that none has begun. next() returns the slots in the order of the indices. There is
+// one more slot than items ahead: the one that the consumer holds. It is filled again only after the consumer has asked for the
+// next one. With no items ahead there is one slot and no thread, and next() makes the item itself.
 //
 // One mutex guards all counters: it is taken twice per batch, a cost that cannot be measured beside making the batch.
 //
-// One thread at a time, the consumer, calls its functions; make() runs on the prefetcher's own thread, or on the consumer's
+// One thread at a time, the consumer, calls its functions; make() runs on the prefetcher's own threads, or on the consumer's
 // if nothing is made ahead.
 template <class Make>
 class prefetcher {
 public:
-  prefetcher(std::size_t ahead, std::chrono::milliseconds deadline, Make make)
-      : ahead_(ahead), deadline_(deadline), make_(std::move(make)) {}
+  prefetcher(std::size_t ahead, std::chrono::milliseconds deadline, Make make, std::size_t threads = 1)
+      : ahead_(ahead), threads_(ahead == 0 ? 0 : threads), deadline_(deadline), make_(std::move(make)), made_(ahead + 1) {}
   prefetcher(const prefetcher&) = delete;
   prefetcher& operator=(const prefetcher&) = delete;
 
-  // Waits for the sample that is being read: every wait of the thread checks `stopping_`.
+  // Waits for the samples that are being read: every wait of a thread checks `stopping_`.
   ~prefetcher() {
     {
       const std::lock_guard lock(mutex_);
       stopping_ = true;
       cancelled_ = true;
     }
-    room_.notify_one();
-    if (thread_.joinable()) thread_.join();
+    room_.notify_all();
+    for (std::thread& thread : running_) thread.join();
   }
 
   std::size_t slots() const { return ahead_ + 1; }
 
-  // Gives up the item that is being made. Afterwards the thread touches nothing until start().
+  // Gives up the items that are being made. Afterwards no thread touches anything until start().
   void cancel() {
     std::unique_lock lock(mutex_);
     cancelled_ = true;
-    if (auto give_up = deadline(); !wait_within(give_up, ready_, lock, [&] { return !busy_; }))
+    if (auto give_up = deadline(); !wait_within(give_up, ready_, lock, [&] { return busy_ == 0; }))
       throw deadline_error(late("to give up a batch"));
   }
 
@@ -6353,13 +6481,14 @@ public:
     {
       const std::lock_guard lock(mutex_);
       count_ = count;
-      made_ = taken_ = released_ = 0;
+      begun_ = taken_ = released_ = 0;
+      made_.assign(slots(), 0);
       failure_ = nullptr;
       cancelled_ = false;
     }
-    if (ahead_ == 0) return;
-    if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
-    room_.notify_one();
+    running_.reserve(threads_);
+    while (running_.size() < threads_) running_.emplace_back([this] { run(); });
+    room_.notify_all();
   }
 
   // Returns the slot of the next item and takes back the previous one. An exception of make() is rethrown here, after all
@@ -6372,24 +6501,27 @@ public:
     std::unique_lock lock(mutex_);
     released_ = taken_;
     room_.notify_one();
-    if (auto give_up = deadline(); !wait_within(give_up, ready_, lock, [&] { return made_ > taken_ || failure_; }))
-      throw deadline_error(late("for a batch"));
-    if (made_ == taken_) std::rethrow_exception(failure_);
-    return taken_++ % slots();
+    const std::size_t slot = taken_ % slots();
+    const auto has_come = [&] { return made_[slot] != 0 || (failure_ && failed_ == taken_); };
+    if (auto give_up = deadline(); !wait_within(give_up, ready_, lock, has_come)) throw deadline_error(late("for a batch"));
+    if (made_[slot] == 0) std::rethrow_exception(failure_);
+    made_[slot] = 0;
+    ++taken_;
+    return slot;
   }
 
 private:
   running_deadline<std::chrono::steady_clock> deadline() const { return running_deadline<std::chrono::steady_clock>(deadline_); }
 
-  bool has_work() const { return !cancelled_ && !failure_ && made_ < count_ && made_ - released_ < slots(); }
+  bool has_work() const { return !cancelled_ && !failure_ && begun_ < count_ && begun_ - released_ < slots(); }
 
   void run() {
     std::unique_lock lock(mutex_);
     for (;;) {
       room_.wait(lock, [&] { return stopping_ || has_work(); });
       if (stopping_) return;
-      const std::size_t index = made_;
-      busy_ = true;
+      const std::size_t index = begun_++;
+      ++busy_;
       lock.unlock();
       std::exception_ptr failure;
       try {
@@ -6398,10 +6530,10 @@ private:
         failure = std::current_exception();
       }
       lock.lock();
-      busy_ = false;
+      --busy_;
       if (!cancelled_) { // else it is not wanted any more, and the slot may be half filled
-        failure_ = failure;
-        if (!failure) ++made_;
+        if (!failure) made_[index % slots()] = 1;
+        else if (!failure_ || index < failed_) failure_ = failure, failed_ = index; // the first one of the order is told
       }
       ready_.notify_one();
     }
@@ -6415,22 +6547,24 @@ private:
         .append(" ms; the dataset is stuck, or loader_options::deadline is too short for it");
   }
 
-  const std::size_t ahead_;
+  const std::size_t ahead_, threads_;
   const std::chrono::milliseconds deadline_;
   const Make make_;
 
   std::mutex mutex_;
-  std::condition_variable room_;  // the thread waits for something to do
-  std::condition_variable ready_; // the consumer waits for a slot, or for the thread to stop working
+  std::condition_variable room_;  // threads wait for something to do
+  std::condition_variable ready_; // the consumer waits for a slot, or for the threads to stop working
   std::size_t count_ = 0;
-  std::size_t made_ = 0;     // by the thread
-  std::size_t taken_ = 0;    // by the consumer
-  std::size_t released_ = 0; // slots that may be filled again: taken, and no longer held
-  bool busy_ = false;        // the thread is inside make
+  std::size_t begun_ = 0;           // by the threads
+  std::vector<unsigned char> made_; // each slot: whether its item is there, and not yet taken
+  std::size_t taken_ = 0;           // by the consumer
+  std::size_t released_ = 0;        // slots that may be filled again: taken, and no longer held
+  std::size_t busy_ = 0;            // threads that are inside make
   bool stopping_ = false;
   std::atomic<bool> cancelled_ = false; // written under the mutex, read by make without it
-  std::exception_ptr failure_;
-  std::thread thread_;
+  std::exception_ptr failure_;          // of the item failed_
+  std::size_t failed_ = 0;
+  std::vector<std::thread> running_;
 };
 
 } // namespace cairn::detail
@@ -6553,12 +6687,13 @@ namespace cairn {
 // one pass at a time: an iterator of an earlier pass throws when it is used.
 //
 // A loader and its views belong to one thread at a time, which calls the functions and reads the batches. A thread of the
-// loader's own prepares the next batches while the step runs. Neither order nor content depends on how many batches it
-// prepares ahead. Memory is allocated by the constructor, and for the order when a pass begins; not for each batch. An
+// loader's own prepares the next batches while the step runs; where reading a sample takes long, as decoding a picture does,
+// several threads prepare one batch each. Neither order nor content depends on how many batches are prepared ahead, or by how
+// many threads. Memory is allocated by the constructor, and for the order when a pass begins; not for each batch. An
 // exception of the dataset is rethrown where its batch would have come. Leaving the loop early, or destroying the loader,
-// stops the thread after the sample that it is reading.
+// stops the threads after the samples that they are reading.
 //
-// The loader's thread calls the dataset's read() and the transform, so several loaders may share a dataset whose read()
+// The loader's threads call the dataset's read() and the transform, so several loaders may share a dataset whose read()
 // writes only the sample.
 template <class Dataset, class Sampler, std::size_t Batch, class Transform = detail::no_transform>
 class loader {
@@ -6583,7 +6718,7 @@ public:
   loader(const Dataset& samples, Sampler order, batch<Batch>, Transform transform, types::loader_options options = {})
       : dataset_(&samples), order_(std::move(order)), transform_(std::move(transform)), options_(checked(options)),
         shapes_(detail::shapes_of(samples)), targets_(samples.targets_per_sample()), next_epoch_(detail::first_epoch(order_)),
-        prefetcher_(options.prefetch, options.deadline, filling{this}) {
+        prefetcher_(options_.prefetch, options_.deadline, filling{this}, options_.threads) {
     if constexpr (!detail::sample_order<Sampler>) detail::refuse<detail::second_argument<Sampler>>();
     buffers_.reserve(prefetcher_.slots());
     for (std::size_t slot = 0; slot < prefetcher_.slots(); ++slot) buffers_.emplace_back(options_.rows, shapes_, targets_);
@@ -6738,6 +6873,10 @@ private:
     if (options.deadline.count() < 0)
       throw input_error("loader: expected a loader_options::deadline of 0 ms or more, found " +
                         std::to_string(options.deadline.count()) + " ms");
+    if (const std::size_t most = options.prefetch == 0 ? 1 : most_threads; options.threads - 1 >= most)
+      throw input_error("loader: expected from 1 to " + std::to_string(most) + " in loader_options::threads, found " +
+                        std::to_string(options.threads) + (most == 1 ? "; with a prefetch of 0 there is no thread" : ""));
+    if (options.prefetch != 0) options.prefetch = std::max(options.prefetch, options.threads);
     if (options.rows == 0) options.rows = batch<Batch>::size;
     return options;
   }
@@ -6802,7 +6941,7 @@ private:
     }
   };
 
-  // Runs on the prefetcher's thread. Reads only what begin() wrote while that thread was at rest.
+  // Runs on a thread of the prefetcher's. Reads only what begin() wrote while those threads were at rest.
   void fill(const buffer& into, std::size_t index, const std::atomic<bool>& cancelled) const {
     const std::size_t rows = rows_of(indices_.size(), index);
     for (std::size_t row = 0; row < rows && !cancelled.load(std::memory_order_relaxed); ++row)
@@ -6822,7 +6961,7 @@ private:
     else transform_(std::get<K>(inputs)..., shapes, key);
   }
 
-  static constexpr std::size_t most_ahead = 1U << 20;
+  static constexpr std::size_t most_ahead = 1U << 20, most_threads = 1024;
 
   const Dataset* dataset_;
   Sampler order_;
@@ -6841,7 +6980,7 @@ private:
   std::size_t first_ = 0;                  // batch of this pass
   std::size_t batches_ = 0;                // in this pass, from that on
   std::size_t left_ = 0;                   // batches of this pass, the current one included
-  detail::prefetcher<filling> prefetcher_; // last, so that its thread ends before anything it reads
+  detail::prefetcher<filling> prefetcher_; // last, so that its threads end before anything they read
 };
 
 } // namespace cairn
@@ -6926,6 +7065,23 @@ inline void make_folder(const std::string& path) {
 inline void make_folder_of(const std::string& file) {
   const std::size_t slash = file.find_last_of('/');
   if (slash != file.npos && slash > 0) make_folder(file.substr(0, slash));
+}
+
+} // namespace cairn::detail
+
+// cairn/data/number_of_text.hpp
+
+namespace cairn::detail {
+
+// Parses a whole number or fraction, such as -1.5e3, whatever the program's locale; "nan" and "inf" too. `text` ends with a zero
+// byte. False unless all of it is a number. Not std::from_chars, which libc++ does not have for double before version 20, and not
+// strtod, which depends on the locale.
+inline bool read_number(std::string_view text, double& value) {
+  static const locale_t numbers = ::newlocale(LC_ALL_MASK, "C", nullptr);
+  if (text.empty() || text[0] == ' ' || text[0] == '\t' || text[0] == '+') return false;
+  char* end = nullptr;
+  value = ::strtod_l(text.data(), &end, numbers);
+  return end == text.data() + text.size();
 }
 
 } // namespace cairn::detail
@@ -47513,16 +47669,6 @@ inline std::string csv_number(double value) {
   if (std::isnan(value)) return "nan";
   std::array<char, 32> text{};
   return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
-}
-
-// Parses such a text; false unless the whole cell is a number. Not std::from_chars, which libc++ does not have for double
-// before version 20, and not strtod, which depends on the program's locale.
-inline bool read_csv_number(const std::string& cell, double& value) {
-  static const locale_t numbers = ::newlocale(LC_ALL_MASK, "C", nullptr);
-  char* end = nullptr;
-  value = ::strtod_l(cell.c_str(), &end, numbers);
-  const bool begins_right = !cell.empty() && cell[0] != ' ' && cell[0] != '\t' && cell[0] != '+';
-  return begins_right && end == cell.c_str() + cell.size();
 }
 
 // A cell as in RFC 4180: in quotes if it contains a character that ends a cell.

@@ -51,6 +51,21 @@ struct counted {
   }
 };
 
+// The same, whose first three readers wait for one another.
+struct met : counted {
+  std::atomic<int>* readers;
+
+  void read(std::size_t i, std::span<float> input, std::span<std::int32_t> target) const {
+    ++*readers;
+    const auto until = std::chrono::steady_clock::now() + 20s;
+    while (readers->load() < 3) {
+      if (std::chrono::steady_clock::now() > until) throw std::runtime_error("no three threads read at once");
+      std::this_thread::yield();
+    }
+    counted::read(i, input, target);
+  }
+};
+
 struct place {
   int rank_ = 0;
   int size_ = 1;
@@ -127,7 +142,7 @@ TEST_CASE("a loader may fill fewer rows than its batches have room for") {
                        doctest::Contains("at most 8 rows"), error);
 }
 
-TEST_CASE("order and content do not depend on how many batches are made ahead") {
+TEST_CASE("order and content do not depend on how many batches are made ahead, or by how many threads") {
   const counted data{.samples = 101};
   const auto change = [](std::span<float> sample, const shape&, const types::random_key& key) {
     sample[0] += ops::random_uniform<float>(key, 0);
@@ -135,6 +150,8 @@ TEST_CASE("order and content do not depend on how many batches are made ahead") 
   const auto expected = all_of(loader{data, sampler{3}, batch<8>{}, change, {.prefetch = 0, .seed = 5}});
   for (const std::size_t prefetch : {1U, 2U, 3U, 50U})
     CHECK(all_of(loader{data, sampler{3}, batch<8>{}, change, {.prefetch = prefetch, .seed = 5}}) == expected);
+  for (const std::size_t threads : {2U, 3U, 8U})
+    CHECK(all_of(loader{data, sampler{3}, batch<8>{}, change, {.threads = threads, .seed = 5}}) == expected);
   CHECK(all_of(loader{data, sampler{3}, batch<8>{}, change, {.seed = 6}}) != expected);
   CHECK(all_of(loader{data, sampler{4}, batch<8>{}, change, {.seed = 5}}) != expected);
 }
@@ -461,10 +478,43 @@ TEST_CASE("what the dataset throws comes out where its batch would have") {
   }
 }
 
-TEST_CASE("leaving the loop early stops the thread soon") {
+TEST_CASE("several threads read at once, and an error comes where its batch would have") {
+  std::atomic<int> readers{0};
+  const counted alone{.samples = 40};
+  const met readers_meet{{.samples = 40}, &readers};
+  CHECK(all_of(loader{readers_meet, sampler{9}, batch<4>{}, {.threads = 3}}) ==
+        all_of(loader{alone, sampler{9}, batch<4>{}, {.prefetch = 0}}));
+  counted data{.samples = 400, .broken = 6};
+  loader batches{data, sequential_sampler{}, batch<2>{}, {.threads = 5}};
+  std::size_t rows = 0;
+  const auto walk = [&] {
+    for (const auto& some : batches) rows += some.rows();
+  };
+  CHECK_THROWS_WITH_AS(walk(), "sample is broken", std::out_of_range);
+  CHECK(rows == 6);
+  data.broken = 999;
+  CHECK_NOTHROW(walk());
+  CHECK(rows == 406);
+}
+
+TEST_CASE("threads that a loader cannot have are an error") {
+  const counted data{};
+  const auto with = [&](std::size_t threads, std::size_t prefetch) {
+    loader{data, sequential_sampler{}, batch<2>{}, {.prefetch = prefetch, .threads = threads}};
+  };
+  CHECK_THROWS_WITH_AS(with(0, 2), doctest::Contains("expected from 1 to 1024 in loader_options::threads, found 0"), input_error);
+  CHECK_THROWS_WITH_AS(with(1025, 2), doctest::Contains("from 1 to 1024 in loader_options::threads, found 1025"), input_error);
+  CHECK_THROWS_WITH_AS(
+      with(2, 0), doctest::Contains("from 1 to 1 in loader_options::threads, found 2; with a prefetch of 0 there is no thread"),
+      input_error);
+  CHECK_NOTHROW(with(1, 0));
+}
+
+TEST_CASE("leaving the loop early stops the threads soon") {
   const counted data{.samples = 4'000'000, .pause = 1ms}; // a full pass would take an hour, so the test would time out
   for (int round = 0; round < 3; ++round)
-    for (const auto& [inputs, labels] : loader{data, sequential_sampler{}, batch<5>{}, {.prefetch = 8}}) {
+    for (const auto& [inputs, labels] :
+         loader{data, sequential_sampler{}, batch<5>{}, {.prefetch = 8, .threads = round == 2 ? 4U : 1U}}) {
       CHECK(labels[0] == 0);
       break;
     }

@@ -72,6 +72,72 @@ TEST_CASE("cancel waits until the thread touches nothing") {
   CHECK_FALSE(inside.load());
 }
 
+TEST_CASE("several threads each make another item at the same time, and they come out in order") {
+  std::atomic<std::size_t> inside{0};
+  std::vector<std::size_t> slots(4);
+  detail::prefetcher made(
+      3, 10s,
+      [&](std::size_t slot, std::size_t index, const std::atomic<bool>& cancelled) {
+        ++inside;
+        if (index < 3) // which ends only if three are made at once; the first one ends last
+          while (inside.load() < (index == 0 ? 4U : 3U) && !cancelled) std::this_thread::yield();
+        slots[slot] = 100 + index;
+      },
+      3);
+  for (int pass = 0; pass < 3; ++pass) {
+    inside = 0;
+    made.start(40);
+    for (std::size_t index = 0; index < 40; ++index) {
+      const std::size_t slot = made.next();
+      CHECK(slots[slot] == 100 + index);
+      if (index % 10 == 0) std::this_thread::sleep_for(1ms); // time for the threads to reach a held slot
+      CHECK(slots[slot] == 100 + index);
+    }
+    made.cancel();
+  }
+}
+
+TEST_CASE("of several threads the first failure in the order is told, after all items before it") {
+  std::atomic<bool> later_failed{false};
+  detail::prefetcher made(
+      4, 10s,
+      [&](std::size_t, std::size_t index, const std::atomic<bool>& cancelled) {
+        if (index == 4) {
+          later_failed = true;
+          throw std::runtime_error("number four");
+        }
+        if (index != 3) return;
+        while (!later_failed && !cancelled) std::this_thread::yield();
+        std::this_thread::sleep_for(2ms); // so that number four is known
+        throw std::runtime_error("number three");
+      },
+      2);
+  for (int pass = 0; pass < 3; ++pass) {
+    later_failed = false;
+    made.start(10);
+    for (int i = 0; i < 3; ++i) CHECK_NOTHROW(made.next());
+    CHECK_THROWS_WITH_AS(made.next(), "number three", std::runtime_error);
+    made.cancel();
+  }
+}
+
+TEST_CASE("cancel waits for each of several threads") {
+  std::atomic<int> inside{0};
+  detail::prefetcher slow(
+      3, 10s,
+      [&](std::size_t, std::size_t, const std::atomic<bool>& cancelled) {
+        ++inside;
+        while (!cancelled) std::this_thread::sleep_for(1ms);
+        std::this_thread::sleep_for(5ms);
+        --inside;
+      },
+      3);
+  slow.start(5);
+  while (inside < 3) std::this_thread::sleep_for(1ms);
+  slow.cancel();
+  CHECK(inside.load() == 0);
+}
+
 TEST_CASE("a wait for a thing that never comes ends at the deadline") {
   detail::prefetcher stuck(1, 30ms, [](std::size_t, std::size_t, const std::atomic<bool>& cancelled) {
     while (!cancelled) std::this_thread::sleep_for(1ms);
@@ -90,7 +156,7 @@ TEST_CASE("the longest deadline there is waits for a thing that takes its time")
 
 TEST_CASE("a prefetcher can be destroyed at any moment") {
   for (int round = 0; round < 200; ++round) {
-    detail::prefetcher made(2, 10s, [](std::size_t, std::size_t, const auto&) {});
+    detail::prefetcher made(2, 10s, [](std::size_t, std::size_t, const auto&) {}, round < 100 ? 1 : 2);
     if (round % 4 != 0) made.start(100);
     for (int i = 0; i < round % 4 * 3; ++i) made.next();
   }

@@ -65,12 +65,9 @@ public:
     target[0] = labels_[index];
   }
 
-  // The value of a black pixel: transforms fill margins with it.
-  pixel_value black() const {
-    std::vector<double> channels;
-    for (const auto& values : values_) channels.push_back(static_cast<double>(values[0]));
-    return channels;
-  }
+  // The value of a black pixel: transforms fill margins with it. And of a white one.
+  pixel_value black() const { return value_of(0); }
+  pixel_value white() const { return value_of(255); }
 
   std::span<const std::uint8_t> pixels() const { return pixels_; }
   std::span<const std::uint8_t> labels() const { return labels_; }
@@ -92,6 +89,12 @@ private:
       for (std::size_t p = 0; p < values.size(); ++p)
         values[p] = static_cast<T>((static_cast<double>(p) / 255 - scale.mean) / scale.deviation);
     }
+  }
+
+  pixel_value value_of(std::uint8_t pixel) const {
+    std::vector<double> channels;
+    for (const auto& values : values_) channels.push_back(static_cast<double>(values[pixel]));
+    return channels;
   }
 
   template <std::size_t Channels>

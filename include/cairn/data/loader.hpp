@@ -50,12 +50,13 @@ namespace cairn {
 // one pass at a time: an iterator of an earlier pass throws when it is used.
 //
 // A loader and its views belong to one thread at a time, which calls the functions and reads the batches. A thread of the
-// loader's own prepares the next batches while the step runs. Neither order nor content depends on how many batches it
-// prepares ahead. Memory is allocated by the constructor, and for the order when a pass begins; not for each batch. An
+// loader's own prepares the next batches while the step runs; where reading a sample takes long, as decoding a picture does,
+// several threads prepare one batch each. Neither order nor content depends on how many batches are prepared ahead, or by how
+// many threads. Memory is allocated by the constructor, and for the order when a pass begins; not for each batch. An
 // exception of the dataset is rethrown where its batch would have come. Leaving the loop early, or destroying the loader,
-// stops the thread after the sample that it is reading.
+// stops the threads after the samples that they are reading.
 //
-// The loader's thread calls the dataset's read() and the transform, so several loaders may share a dataset whose read()
+// The loader's threads call the dataset's read() and the transform, so several loaders may share a dataset whose read()
 // writes only the sample.
 template <class Dataset, class Sampler, std::size_t Batch, class Transform = detail::no_transform>
 class loader {
@@ -80,7 +81,7 @@ public:
   loader(const Dataset& samples, Sampler order, batch<Batch>, Transform transform, types::loader_options options = {})
       : dataset_(&samples), order_(std::move(order)), transform_(std::move(transform)), options_(checked(options)),
         shapes_(detail::shapes_of(samples)), targets_(samples.targets_per_sample()), next_epoch_(detail::first_epoch(order_)),
-        prefetcher_(options.prefetch, options.deadline, filling{this}) {
+        prefetcher_(options_.prefetch, options_.deadline, filling{this}, options_.threads) {
     if constexpr (!detail::sample_order<Sampler>) detail::refuse<detail::second_argument<Sampler>>();
     buffers_.reserve(prefetcher_.slots());
     for (std::size_t slot = 0; slot < prefetcher_.slots(); ++slot) buffers_.emplace_back(options_.rows, shapes_, targets_);
@@ -235,6 +236,10 @@ private:
     if (options.deadline.count() < 0)
       throw input_error("loader: expected a loader_options::deadline of 0 ms or more, found " +
                         std::to_string(options.deadline.count()) + " ms");
+    if (const std::size_t most = options.prefetch == 0 ? 1 : most_threads; options.threads - 1 >= most)
+      throw input_error("loader: expected from 1 to " + std::to_string(most) + " in loader_options::threads, found " +
+                        std::to_string(options.threads) + (most == 1 ? "; with a prefetch of 0 there is no thread" : ""));
+    if (options.prefetch != 0) options.prefetch = std::max(options.prefetch, options.threads);
     if (options.rows == 0) options.rows = batch<Batch>::size;
     return options;
   }
@@ -299,7 +304,7 @@ private:
     }
   };
 
-  // Runs on the prefetcher's thread. Reads only what begin() wrote while that thread was at rest.
+  // Runs on a thread of the prefetcher's. Reads only what begin() wrote while those threads were at rest.
   void fill(const buffer& into, std::size_t index, const std::atomic<bool>& cancelled) const {
     const std::size_t rows = rows_of(indices_.size(), index);
     for (std::size_t row = 0; row < rows && !cancelled.load(std::memory_order_relaxed); ++row)
@@ -319,7 +324,7 @@ private:
     else transform_(std::get<K>(inputs)..., shapes, key);
   }
 
-  static constexpr std::size_t most_ahead = 1U << 20;
+  static constexpr std::size_t most_ahead = 1U << 20, most_threads = 1024;
 
   const Dataset* dataset_;
   Sampler order_;
@@ -338,7 +343,7 @@ private:
   std::size_t first_ = 0;                  // batch of this pass
   std::size_t batches_ = 0;                // in this pass, from that on
   std::size_t left_ = 0;                   // batches of this pass, the current one included
-  detail::prefetcher<filling> prefetcher_; // last, so that its thread ends before anything it reads
+  detail::prefetcher<filling> prefetcher_; // last, so that its threads end before anything they read
 };
 
 } // namespace cairn

@@ -14,7 +14,8 @@ namespace cairn::types {
 struct loader_options {
   std::size_t rows = 0;                      // samples in a batch, at most its capacity; 0: its capacity
   bool drop_last = false;                    // leave out a last batch that is not full
-  std::size_t prefetch = 2;                  // batches made ahead by a thread; 0: no thread
+  std::size_t prefetch = 2;                  // batches made ahead, at least one for each thread; 0: without a thread
+  std::size_t threads = 1;                   // that make them, each another one
   std::uint64_t seed = 0;                    // of the transform's random numbers
   std::chrono::milliseconds deadline{60000}; // the longest wait for one batch; then deadline_error
 };

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <initializer_list>
 #include <limits>
@@ -19,11 +18,11 @@
 #include <vector>
 
 #include <fcntl.h>
-#include <locale.h>
 
 #include <cairn/core/error.hpp>
 #include <cairn/data/file.hpp>
 #include <cairn/data/make_folder.hpp>
+#include <cairn/data/number_of_text.hpp>
 
 namespace cairn::detail {
 
@@ -35,16 +34,6 @@ inline std::string csv_number(double value) {
   if (std::isnan(value)) return "nan";
   std::array<char, 32> text{};
   return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
-}
-
-// Parses such a text; false unless the whole cell is a number. Not std::from_chars, which libc++ does not have for double
-// before version 20, and not strtod, which depends on the program's locale.
-inline bool read_csv_number(const std::string& cell, double& value) {
-  static const locale_t numbers = ::newlocale(LC_ALL_MASK, "C", nullptr);
-  char* end = nullptr;
-  value = ::strtod_l(cell.c_str(), &end, numbers);
-  const bool begins_right = !cell.empty() && cell[0] != ' ' && cell[0] != '\t' && cell[0] != '+';
-  return begins_right && end == cell.c_str() + cell.size();
 }
 
 // A cell as in RFC 4180: in quotes if it contains a character that ends a cell.

@@ -4,9 +4,12 @@
 
 #include <cairn/cairn.hpp>
 
-// Readers and writers of data in files: IDX and MNIST, CIFAR-10 and CIFAR-100, .npy. They are not part of cairn.hpp, as a program
-// needs one of them at most. Those of safetensors are a component (cairn/data/safetensors.hpp).
+// Readers and writers of data in files: IDX and MNIST, CIFAR-10 and CIFAR-100, .npy, CSV. They are not part of cairn.hpp, as a
+// program needs one of them at most. Those of safetensors are a component (cairn/data/safetensors.hpp).
 #include <cairn/data/cifar.hpp>
+#include <cairn/data/csv/csv.hpp>
+#include <cairn/data/csv/csv_cells.hpp>
+#include <cairn/data/csv/csv_column.hpp>
 #include <cairn/data/idx.hpp>
 #include <cairn/data/mnist.hpp>
 #include <cairn/data/npy.hpp>

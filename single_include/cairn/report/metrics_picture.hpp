@@ -99,7 +99,7 @@ Metrics read_metrics(const std::string& file) {
     std::vector<double> values(names.size(), 0);
     bool right = cells.size() == names.size();
     for (std::size_t k = 0; right && k < cells.size(); ++k) {
-      right = detail::read_csv_number(cells[k], values[k]) || (k > 1 && cells[k].empty());
+      right = detail::read_number(cells[k], values[k]) || (k > 1 && cells[k].empty());
     }
     if (!right || !(values[0] >= 0 && values[0] < 0x1p63))
       throw file_error("read_metrics: expected " + std::to_string(names.size()) + " numbers in line " + std::to_string(i + 1) +
