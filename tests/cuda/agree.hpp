@@ -25,6 +25,10 @@
 
 #include "bounds.hpp"
 
+#if !defined(CAIRN_ON_EMULATOR)
+#define CAIRN_ON_EMULATOR 0 // 1: kernels run as nvcc compiles them, on the emulator of GPUs, where large cases would take minutes
+#endif
+
 namespace testing {
 
 inline std::vector<double> normal(std::size_t count, std::uint32_t which) {

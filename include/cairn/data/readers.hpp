@@ -5,8 +5,8 @@
 // program needs one of them at most. Those of safetensors are a component (cairn/data/safetensors.hpp).
 #include <cairn/data/cifar.hpp>
 #include <cairn/data/csv/csv.hpp>
-#include <cairn/data/csv/csv_cells.hpp>
 #include <cairn/data/csv/csv_column.hpp>
+#include <cairn/data/csv/csv_rows.hpp>
 #include <cairn/data/idx.hpp>
 #include <cairn/data/mnist.hpp>
 #include <cairn/data/npy.hpp>

@@ -13,9 +13,6 @@
 
 #include "../../cuda/agree.hpp"
 
-#if !defined(CAIRN_ON_EMULATOR)
-#define CAIRN_ON_EMULATOR 0
-#endif
 #if CAIRN_ON_EMULATOR
 #include "../../cuda/emulator/emulator.hpp"
 #endif

@@ -48,7 +48,7 @@ TEST_CASE("cuda: a norm, a ReLU and a product agree with the cpu's") {
   struct extents {
     std::size_t rows, in, out;
   };
-  for (const extents& e : {extents{2, 1, 1}, {70, 24, 48}, {150, 61, 12}, {257, 40, 33}}) {
+  for (const extents& e : {extents{2, 1, 1}, {70, 24, 48}, {150, 61, 12}, {257, 12, 33}}) {
     CAPTURE(e.rows);
     CAPTURE(e.in);
     const std::size_t stride = e.in + 7;

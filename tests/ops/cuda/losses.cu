@@ -35,6 +35,9 @@ struct half_slope {
   }
 };
 
+// Whether a case is left to the other devices: a block has one row of 1003 classes, so 5 rows are several blocks.
+constexpr bool too_many(std::size_t elements) { return CAIRN_ON_EMULATOR && elements > 30000; }
+
 } // namespace
 
 TEST_CASE("cuda: losses that are means over elements agree with the cpu's, and so do their gradients") {
@@ -80,6 +83,7 @@ TEST_CASE("cuda: losses that are means over elements agree with the cpu's, and s
 TEST_CASE("cuda: softmax cross entropy agrees with the cpu's, for few and many classes, with options and in place") {
   for (const std::size_t classes : {1U, 10U, 300U, 1003U})
     for (const std::size_t rows : {0U, 5U, 70U}) {
+      if (too_many(rows * classes)) continue;
       CAPTURE(classes);
       testing::operands all{
           .in = {normal(rows * classes, 1), std::vector<double>(classes)}, .out = {normal(rows * classes, 2)}, .doubles = {{-1}}};
@@ -138,6 +142,7 @@ TEST_CASE("cuda: soft cross entropy agrees with the cpu's, for few and many clas
   for (const std::size_t classes : {1U, 10U, 300U, 1003U})
     for (const std::size_t rows : {0U, 5U, 70U})
       for (const bool weighted : {false, true}) {
+        if (too_many(rows * classes)) continue;
         CAPTURE(classes);
         testing::operands all{
             .in = {normal(rows * classes, 1), std::vector<double>(rows * classes), std::vector<double>(classes)},

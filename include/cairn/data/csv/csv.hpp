@@ -18,8 +18,8 @@
 
 #include <cairn/core/error.hpp>
 #include <cairn/core/rooms.hpp>
-#include <cairn/data/csv/csv_cells.hpp>
 #include <cairn/data/csv/csv_column.hpp>
+#include <cairn/data/csv/csv_rows.hpp>
 #include <cairn/data/number_of_text.hpp>
 #include <cairn/data/text/read_text.hpp>
 
@@ -163,7 +163,7 @@ private:
   }
 
   types::csv_options how_;
-  detail::csv_cells cells_;
+  detail::csv_rows cells_;
   std::size_t first_; // row of the table that has values
   std::vector<std::string> names_;
 };

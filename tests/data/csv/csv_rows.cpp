@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <cairn/data/csv/csv_cells.hpp>
+#include <cairn/data/csv/csv_rows.hpp>
 
 #include <cstddef>
 #include <string>
@@ -8,16 +8,16 @@
 #include <cairn/core/error.hpp>
 #include <doctest/doctest.h>
 
-namespace csv_cells_tests {
+namespace csv_rows_tests {
 
-using cairn::detail::csv_cells;
+using cairn::detail::csv_rows;
 
 namespace {
 
 using table = std::vector<std::vector<std::string>>;
 
 table cells_of(const std::string& text, char separator = ',') {
-  const csv_cells found(text, separator, "the file");
+  const csv_rows found(text, separator, "the file");
   table out(found.rows());
   for (std::size_t row = 0; row < found.rows(); ++row)
     for (std::size_t column = 0; column < found.columns(); ++column) {
@@ -37,7 +37,7 @@ std::string fault_of(const std::string& text) {
 
 } // namespace
 
-TEST_CASE("csv_cells: cells, with and without quotes, as RFC 4180 has them") {
+TEST_CASE("csv_rows: cells, with and without quotes, as RFC 4180 has them") {
   CHECK(cells_of("a,b\n1,2\n") == table{{"a", "b"}, {"1", "2"}});
   CHECK(cells_of("a,b\r\n1,2\r\n") == table{{"a", "b"}, {"1", "2"}});
   CHECK(cells_of("a,b\n1,2") == table{{"a", "b"}, {"1", "2"}}); // the last line may end with the file
@@ -53,15 +53,15 @@ TEST_CASE("csv_cells: cells, with and without quotes, as RFC 4180 has them") {
   CHECK(cells_of(",\n") == table{{"", ""}});
 }
 
-TEST_CASE("csv_cells: empty lines are left out, and a text without any other has no rows") {
+TEST_CASE("csv_rows: empty lines are left out, and a text without any other has no rows") {
   CHECK(cells_of("\n\na,b\n\r\n\n1,2\n\n") == table{{"a", "b"}, {"1", "2"}});
   CHECK(cells_of("").empty());
   CHECK(cells_of("\n\r\n").empty());
   CHECK(cells_of("\"\"\n") == table{{""}}); // not an empty line
 }
 
-TEST_CASE("csv_cells: lines are counted, also those inside a cell, and what is wrong is named with its line") {
-  const csv_cells found("a,b\n\n\"1\n\n\",2\n3,4\n", ',', "the file");
+TEST_CASE("csv_rows: lines are counted, also those inside a cell, and what is wrong is named with its line") {
+  const csv_rows found("a,b\n\n\"1\n\n\",2\n3,4\n", ',', "the file");
   CHECK(found.place(0) == "the file, line 1");
   CHECK(found.place(1) == "the file, line 3");
   CHECK(found.place(2) == "the file, line 6");
@@ -74,4 +74,4 @@ TEST_CASE("csv_cells: lines are counted, also those inside a cell, and what is w
   CHECK(fault_of("\"a\nb\"c,d\n").starts_with("the file, line 2: expected ',' or the end of the line after the '\"'"));
 }
 
-} // namespace csv_cells_tests
+} // namespace csv_rows_tests
