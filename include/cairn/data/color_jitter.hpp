@@ -29,7 +29,7 @@ T gray_of(const T* pixel) {
 
 // Moves each of `count` numbers from 0 to 1 away from, or towards, another one: to * (1 - share) + own * share, cut to 0 … 1.
 template <class T>
-void blend(T* own, std::size_t count, T to, double share) {
+void move_towards(T* own, std::size_t count, T to, double share) {
   for (std::size_t i = 0; i < count; ++i) own[i] = static_cast<T>(std::clamp(share * own[i] + (1 - share) * to, 0.0, 1.0));
 }
 
@@ -96,19 +96,19 @@ struct color_jitter {
   // One change by a factor that is given; values are parts of white.
   template <class T>
   static void brighten(std::span<T> sample, std::size_t /*channels*/, double factor) {
-    detail::blend(sample.data(), sample.size(), T(0), factor);
+    detail::move_towards(sample.data(), sample.size(), T(0), factor);
   }
   template <class T>
   static void contrasted(std::span<T> sample, std::size_t channels, double factor) {
     double sum = 0;
     for (std::size_t i = 0; i < sample.size(); i += channels) sum += channels == 3 ? detail::gray_of(&sample[i]) : sample[i];
     const double mean = sum * static_cast<double>(channels) / static_cast<double>(sample.size());
-    detail::blend(sample.data(), sample.size(), static_cast<T>(mean), factor);
+    detail::move_towards(sample.data(), sample.size(), static_cast<T>(mean), factor);
   }
   template <class T>
   static void saturate(std::span<T> sample, std::size_t channels, double factor) {
     if (channels != 3) return;
-    for (std::size_t i = 0; i < sample.size(); i += 3) detail::blend(&sample[i], 3, detail::gray_of(&sample[i]), factor);
+    for (std::size_t i = 0; i < sample.size(); i += 3) detail::move_towards(&sample[i], 3, detail::gray_of(&sample[i]), factor);
   }
   template <class T>
   static void turn(std::span<T> sample, std::size_t channels, double by) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // under the thread sanitizer
+// long to compile
 #include <cmath>
 #include <cstddef>
 #include <cstdint>

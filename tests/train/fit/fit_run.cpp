@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // under the thread sanitizer
+// long to compile
 #include <cairn/train/fit/fit_run.hpp>
 
 #include <cstddef>
