@@ -62,7 +62,7 @@ void write_network(onnx_graph& graph, onnx_names& names) {
     value.push_back({graph.unused(name_among("input", k, takes.size())), takes[k]});
     graph.input(value.back().name, takes[k]);
   }
-  for (std::size_t k = 0; k < constants.size(); ++k) {
+  for (std::size_t k = 0; k != constants.size(); ++k) { // nvcc warns of `k < 0`
     names.constants.push_back(graph.unused(name_among("constant", k, constants.size())));
     graph.input(names.constants.back(), constants[k]);
   }
