@@ -31,8 +31,6 @@ function(cairn_compiled name)
   endforeach()
 
   add_library(${name} INTERFACE)
-  target_link_libraries(${name} INTERFACE cairn::cairn ${components})
-  target_compile_definitions(${name} INTERFACE CAIRN_WITH_COMPILED=1 CAIRN_COMPILED_WITH=${number})
   file(GLOB sources ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/compiled/*.cpp)
   foreach(source IN LISTS sources)
     cmake_path(GET source STEM part)

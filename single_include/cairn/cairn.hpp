@@ -5150,6 +5150,11 @@ constexpr std::uint64_t random_below(std::uint64_t bits, std::uint64_t bound) {
   return high_bits * high_bound + (middle >> 32) + (other >> 32);
 }
 
+// The same from the number of a stream that has this index.
+inline std::size_t random_below(const random_key& key, std::uint64_t index, std::size_t bound) {
+  return static_cast<std::size_t>(random_below(std::uint64_t{ops::random_bits(key, index)} << 32, bound));
+}
+
 // Constants that are mixed into a seed, one for each purpose: a shuffle, a split, a transform and a Dropout of the same seed
 // do not see the same numbers.
 inline constexpr std::uint64_t shuffle_purpose = 0x9D5C3A1F6E0B7248U;
@@ -5197,6 +5202,10 @@ inline image_extents extents_of_image(const shape& image, const char* whose) {
 struct drawn_range {
   double least = 0;
   double most = 0;
+
+  double draw(const types::random_key& key, std::uint64_t index) const {
+    return least + (most - least) * ops::random_uniform<double>(key, index);
+  }
 };
 inline void check_range(drawn_range range, double least, double most, const char* whose, const char* what) {
   if (!(range.least > least && range.least <= range.most && range.most <= most))
@@ -5220,18 +5229,13 @@ inline image_part draw_part(const image_extents& image, drawn_range area, drawn_
   const auto whole = static_cast<double>(image.height * image.width);
   for (std::uint64_t attempt = 0; attempt < 10; ++attempt) {
     const std::uint64_t at = first + 4 * attempt;
-    const auto between = [&](std::uint64_t index, double least, double most) {
-      return least + (most - least) * ops::random_uniform<double>(key, at + index);
-    };
-    const double pixels = whole * between(0, area.least, area.most);
-    const double wide = std::exp(between(1, std::log(ratio.least), std::log(ratio.most)));
+    const double pixels = whole * area.draw(key, at);
+    const double wide = std::exp(drawn_range{std::log(ratio.least), std::log(ratio.most)}.draw(key, at + 1));
     const auto width = static_cast<std::size_t>(std::lround(std::sqrt(pixels * wide)));
     const auto height = static_cast<std::size_t>(std::lround(std::sqrt(pixels / wide)));
     if (width == 0 || height == 0 || width > image.width || height > image.height) continue;
-    const auto place = [&](std::uint64_t index, std::size_t free) {
-      return static_cast<std::size_t>(random_below(std::uint64_t{ops::random_bits(key, at + index)} << 32, free + 1));
-    };
-    return {place(2, image.height - height), place(3, image.width - width), height, width};
+    return {random_below(key, at + 2, image.height - height + 1), random_below(key, at + 3, image.width - width + 1), height,
+            width};
   }
   return {};
 }
@@ -5264,12 +5268,16 @@ public:
       std::fill_n(to, count, static_cast<T>(channels_[0]));
       return;
     }
-    if (channels_.size() != channels)
-      throw input_error("pixel_value: expected one number, or one for each of the " + std::to_string(channels) +
-                        " channels of an image, found " + std::to_string(channels_.size()) +
-                        "; take the black() of the dataset that is transformed");
+    check_channels(channels, "pixel_value: expected", "; take the black() of the dataset that is transformed");
     for (std::size_t i = 0; i < count; i += channels)
       for (std::size_t channel = 0; channel < channels; ++channel) to[i + channel] = static_cast<T>(channels_[channel]);
+  }
+
+  // Throws input_error if there is neither one number nor one for each channel of an image. Its text begins with `expected`.
+  void check_channels(std::size_t channels, const char* expected, const char* advice = "") const {
+    if (channels_.size() == 1 || channels_.size() == channels) return;
+    throw input_error(std::string(expected) + " one number, or one for each of the " + std::to_string(channels) +
+                      " channels of an image, found " + std::to_string(channels_.size()) + advice);
   }
 
 private:
@@ -5341,17 +5349,13 @@ struct color_jitter {
       sample[i] = static_cast<T>((sample[i] - black[c]) / (white[c] - black[c]));
     }
     std::array<std::size_t, 4> order{0, 1, 2, 3};
-    for (std::size_t k = 3; k > 0; --k)
-      std::swap(order[k],
-                order[static_cast<std::size_t>(detail::random_below(std::uint64_t{ops::random_bits(key, 4 + k)} << 32, k + 1))]);
+    for (std::size_t k = 3; k > 0; --k) std::swap(order[k], order[detail::random_below(key, 4 + k, k + 1)]);
     const std::array change{&color_jitter::brighten<T>, &color_jitter::contrasted<T>, &color_jitter::saturate<T>,
                             &color_jitter::turn<T>};
-    const std::array widths{brightness, contrast, saturation, hue};
-    for (const std::size_t k : order) {
-      if (widths[k] == 0) continue;
-      const double least = k == 3 ? -hue : std::max(0.0, 1 - widths[k]), most = k == 3 ? hue : 1 + widths[k];
-      change[k](sample, channels, least + (most - least) * ops::random_uniform<double>(key, k));
-    }
+    const std::array<detail::drawn_range, 4> factors{around_one(brightness), around_one(contrast), around_one(saturation),
+                                                     detail::drawn_range{-hue, hue}};
+    for (const std::size_t k : order)
+      if (factors[k].least < factors[k].most) change[k](sample, channels, factors[k].draw(key, k));
     for (std::size_t i = 0; i < sample.size(); ++i) {
       const std::size_t c = i % channels;
       sample[i] = static_cast<T>(black[c] + sample[i] * (white[c] - black[c]));
@@ -5382,6 +5386,7 @@ struct color_jitter {
   }
 
 private:
+  static detail::drawn_range around_one(double width) { return {std::max(0.0, 1 - width), 1 + width}; }
   // The number of channels.
   std::size_t checked(const shape& image) const {
     const std::size_t channels = detail::extents_of_image(image, "color_jitter").channels;
@@ -5393,9 +5398,7 @@ private:
           std::to_string(brightness) + ", " + std::to_string(contrast) + ", " + std::to_string(saturation) + " and " +
           std::to_string(hue));
     for (const pixel_value* const each : {&black, &white})
-      if (each->size() != 1 && each->size() != channels)
-        throw input_error("color_jitter: expected a black and a white of one number, or one for each of the " +
-                          std::to_string(channels) + " channels of an image, found " + std::to_string(each->size()));
+      each->check_channels(channels, "color_jitter: expected a black and a white of");
     for (std::size_t c = 0; c < channels; ++c)
       if (!(black[c] < white[c]))
         throw input_error("color_jitter: expected a black below the white, found " + std::to_string(black[c]) + " and " +
@@ -6532,8 +6535,12 @@ private:
       lock.lock();
       --busy_;
       if (!cancelled_) { // else it is not wanted any more, and the slot may be half filled
-        if (!failure) made_[index % slots()] = 1;
-        else if (!failure_ || index < failed_) failure_ = failure, failed_ = index; // the first one of the order is told
+        if (!failure) {
+          made_[index % slots()] = 1;
+        } else if (!failure_ || index < failed_) { // the first one of the order is told
+          failure_ = failure;
+          failed_ = index;
+        }
       }
       ready_.notify_one();
     }
@@ -6873,7 +6880,7 @@ private:
     if (options.deadline.count() < 0)
       throw input_error("loader: expected a loader_options::deadline of 0 ms or more, found " +
                         std::to_string(options.deadline.count()) + " ms");
-    if (const std::size_t most = options.prefetch == 0 ? 1 : most_threads; options.threads - 1 >= most)
+    if (const std::size_t most = options.prefetch == 0 ? 1 : most_threads; options.threads == 0 || options.threads > most)
       throw input_error("loader: expected from 1 to " + std::to_string(most) + " in loader_options::threads, found " +
                         std::to_string(options.threads) + (most == 1 ? "; with a prefetch of 0 there is no thread" : ""));
     if (options.prefetch != 0) options.prefetch = std::max(options.prefetch, options.threads);
@@ -7073,8 +7080,8 @@ inline void make_folder_of(const std::string& file) {
 
 namespace cairn::detail {
 
-// Parses a whole number or fraction, such as -1.5e3, whatever the program's locale; "nan" and "inf" too. `text` ends with a zero
-// byte. False unless all of it is a number. Not std::from_chars, which libc++ does not have for double before version 20, and not
+// Parses a whole number or fraction, such as -1.5e3, whatever the program's locale; "nan" and "inf" too. A zero byte follows the
+// text. False unless all of it is a number. Not std::from_chars, which libc++ does not have for double before version 20, and not
 // strtod, which depends on the locale.
 inline bool read_number(std::string_view text, double& value) {
   static const locale_t numbers = ::newlocale(LC_ALL_MASK, "C", nullptr);
@@ -7375,9 +7382,7 @@ struct random_rotation {
   // The same by an angle that is given, against the clock.
   template <std::floating_point T>
   static void turn(std::span<T> sample, const detail::image_extents& of, double angle, const pixel_value& fill) {
-    if (fill.size() != 1 && fill.size() != of.channels)
-      throw input_error("random_rotation: expected a fill of one number, or one for each of the " + std::to_string(of.channels) +
-                        " channels of an image, found " + std::to_string(fill.size()));
+    fill.check_channels(of.channels, "random_rotation: expected a fill of");
     const double turned = angle * std::numbers::pi / 180, cosine = std::cos(turned), sine = std::sin(turned);
     const double middle_y = (static_cast<double>(of.height) - 1) / 2, middle_x = (static_cast<double>(of.width) - 1) / 2;
     detail::resample(

@@ -76,17 +76,13 @@ struct color_jitter {
       sample[i] = static_cast<T>((sample[i] - black[c]) / (white[c] - black[c]));
     }
     std::array<std::size_t, 4> order{0, 1, 2, 3};
-    for (std::size_t k = 3; k > 0; --k)
-      std::swap(order[k],
-                order[static_cast<std::size_t>(detail::random_below(std::uint64_t{ops::random_bits(key, 4 + k)} << 32, k + 1))]);
+    for (std::size_t k = 3; k > 0; --k) std::swap(order[k], order[detail::random_below(key, 4 + k, k + 1)]);
     const std::array change{&color_jitter::brighten<T>, &color_jitter::contrasted<T>, &color_jitter::saturate<T>,
                             &color_jitter::turn<T>};
-    const std::array widths{brightness, contrast, saturation, hue};
-    for (const std::size_t k : order) {
-      if (widths[k] == 0) continue;
-      const double least = k == 3 ? -hue : std::max(0.0, 1 - widths[k]), most = k == 3 ? hue : 1 + widths[k];
-      change[k](sample, channels, least + (most - least) * ops::random_uniform<double>(key, k));
-    }
+    const std::array<detail::drawn_range, 4> factors{around_one(brightness), around_one(contrast), around_one(saturation),
+                                                     detail::drawn_range{-hue, hue}};
+    for (const std::size_t k : order)
+      if (factors[k].least < factors[k].most) change[k](sample, channels, factors[k].draw(key, k));
     for (std::size_t i = 0; i < sample.size(); ++i) {
       const std::size_t c = i % channels;
       sample[i] = static_cast<T>(black[c] + sample[i] * (white[c] - black[c]));
@@ -117,6 +113,7 @@ struct color_jitter {
   }
 
 private:
+  static detail::drawn_range around_one(double width) { return {std::max(0.0, 1 - width), 1 + width}; }
   // The number of channels.
   std::size_t checked(const shape& image) const {
     const std::size_t channels = detail::extents_of_image(image, "color_jitter").channels;
@@ -128,9 +125,7 @@ private:
           std::to_string(brightness) + ", " + std::to_string(contrast) + ", " + std::to_string(saturation) + " and " +
           std::to_string(hue));
     for (const pixel_value* const each : {&black, &white})
-      if (each->size() != 1 && each->size() != channels)
-        throw input_error("color_jitter: expected a black and a white of one number, or one for each of the " +
-                          std::to_string(channels) + " channels of an image, found " + std::to_string(each->size()));
+      each->check_channels(channels, "color_jitter: expected a black and a white of");
     for (std::size_t c = 0; c < channels; ++c)
       if (!(black[c] < white[c]))
         throw input_error("color_jitter: expected a black below the white, found " + std::to_string(black[c]) + " and " +

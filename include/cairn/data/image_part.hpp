@@ -31,6 +31,10 @@ inline image_extents extents_of_image(const shape& image, const char* whose) {
 struct drawn_range {
   double least = 0;
   double most = 0;
+
+  double draw(const types::random_key& key, std::uint64_t index) const {
+    return least + (most - least) * ops::random_uniform<double>(key, index);
+  }
 };
 inline void check_range(drawn_range range, double least, double most, const char* whose, const char* what) {
   if (!(range.least > least && range.least <= range.most && range.most <= most))
@@ -54,18 +58,13 @@ inline image_part draw_part(const image_extents& image, drawn_range area, drawn_
   const auto whole = static_cast<double>(image.height * image.width);
   for (std::uint64_t attempt = 0; attempt < 10; ++attempt) {
     const std::uint64_t at = first + 4 * attempt;
-    const auto between = [&](std::uint64_t index, double least, double most) {
-      return least + (most - least) * ops::random_uniform<double>(key, at + index);
-    };
-    const double pixels = whole * between(0, area.least, area.most);
-    const double wide = std::exp(between(1, std::log(ratio.least), std::log(ratio.most)));
+    const double pixels = whole * area.draw(key, at);
+    const double wide = std::exp(drawn_range{std::log(ratio.least), std::log(ratio.most)}.draw(key, at + 1));
     const auto width = static_cast<std::size_t>(std::lround(std::sqrt(pixels * wide)));
     const auto height = static_cast<std::size_t>(std::lround(std::sqrt(pixels / wide)));
     if (width == 0 || height == 0 || width > image.width || height > image.height) continue;
-    const auto place = [&](std::uint64_t index, std::size_t free) {
-      return static_cast<std::size_t>(random_below(std::uint64_t{ops::random_bits(key, at + index)} << 32, free + 1));
-    };
-    return {place(2, image.height - height), place(3, image.width - width), height, width};
+    return {random_below(key, at + 2, image.height - height + 1), random_below(key, at + 3, image.width - width + 1), height,
+            width};
   }
   return {};
 }

@@ -236,7 +236,7 @@ private:
     if (options.deadline.count() < 0)
       throw input_error("loader: expected a loader_options::deadline of 0 ms or more, found " +
                         std::to_string(options.deadline.count()) + " ms");
-    if (const std::size_t most = options.prefetch == 0 ? 1 : most_threads; options.threads - 1 >= most)
+    if (const std::size_t most = options.prefetch == 0 ? 1 : most_threads; options.threads == 0 || options.threads > most)
       throw input_error("loader: expected from 1 to " + std::to_string(most) + " in loader_options::threads, found " +
                         std::to_string(options.threads) + (most == 1 ? "; with a prefetch of 0 there is no thread" : ""));
     if (options.prefetch != 0) options.prefetch = std::max(options.prefetch, options.threads);

@@ -8,8 +8,8 @@
 
 namespace cairn::detail {
 
-// Parses a whole number or fraction, such as -1.5e3, whatever the program's locale; "nan" and "inf" too. `text` ends with a zero
-// byte. False unless all of it is a number. Not std::from_chars, which libc++ does not have for double before version 20, and not
+// Parses a whole number or fraction, such as -1.5e3, whatever the program's locale; "nan" and "inf" too. A zero byte follows the
+// text. False unless all of it is a number. Not std::from_chars, which libc++ does not have for double before version 20, and not
 // strtod, which depends on the locale.
 inline bool read_number(std::string_view text, double& value) {
   static const locale_t numbers = ::newlocale(LC_ALL_MASK, "C", nullptr);

@@ -24,6 +24,11 @@ constexpr std::uint64_t random_below(std::uint64_t bits, std::uint64_t bound) {
   return high_bits * high_bound + (middle >> 32) + (other >> 32);
 }
 
+// The same from the number of a stream that has this index.
+inline std::size_t random_below(const random_key& key, std::uint64_t index, std::size_t bound) {
+  return static_cast<std::size_t>(random_below(std::uint64_t{ops::random_bits(key, index)} << 32, bound));
+}
+
 // Constants that are mixed into a seed, one for each purpose: a shuffle, a split, a transform and a Dropout of the same seed
 // do not see the same numbers.
 inline constexpr std::uint64_t shuffle_purpose = 0x9D5C3A1F6E0B7248U;

@@ -35,12 +35,16 @@ public:
       std::fill_n(to, count, static_cast<T>(channels_[0]));
       return;
     }
-    if (channels_.size() != channels)
-      throw input_error("pixel_value: expected one number, or one for each of the " + std::to_string(channels) +
-                        " channels of an image, found " + std::to_string(channels_.size()) +
-                        "; take the black() of the dataset that is transformed");
+    check_channels(channels, "pixel_value: expected", "; take the black() of the dataset that is transformed");
     for (std::size_t i = 0; i < count; i += channels)
       for (std::size_t channel = 0; channel < channels; ++channel) to[i + channel] = static_cast<T>(channels_[channel]);
+  }
+
+  // Throws input_error if there is neither one number nor one for each channel of an image. Its text begins with `expected`.
+  void check_channels(std::size_t channels, const char* expected, const char* advice = "") const {
+    if (channels_.size() == 1 || channels_.size() == channels) return;
+    throw input_error(std::string(expected) + " one number, or one for each of the " + std::to_string(channels) +
+                      " channels of an image, found " + std::to_string(channels_.size()) + advice);
   }
 
 private:

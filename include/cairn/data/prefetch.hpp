@@ -111,8 +111,12 @@ private:
       lock.lock();
       --busy_;
       if (!cancelled_) { // else it is not wanted any more, and the slot may be half filled
-        if (!failure) made_[index % slots()] = 1;
-        else if (!failure_ || index < failed_) failure_ = failure, failed_ = index; // the first one of the order is told
+        if (!failure) {
+          made_[index % slots()] = 1;
+        } else if (!failure_ || index < failed_) { // the first one of the order is told
+          failure_ = failure;
+          failed_ = index;
+        }
       }
       ready_.notify_one();
     }

@@ -39,9 +39,7 @@ struct random_rotation {
   // The same by an angle that is given, against the clock.
   template <std::floating_point T>
   static void turn(std::span<T> sample, const detail::image_extents& of, double angle, const pixel_value& fill) {
-    if (fill.size() != 1 && fill.size() != of.channels)
-      throw input_error("random_rotation: expected a fill of one number, or one for each of the " + std::to_string(of.channels) +
-                        " channels of an image, found " + std::to_string(fill.size()));
+    fill.check_channels(of.channels, "random_rotation: expected a fill of");
     const double turned = angle * std::numbers::pi / 180, cosine = std::cos(turned), sine = std::sin(turned);
     const double middle_y = (static_cast<double>(of.height) - 1) / 2, middle_x = (static_cast<double>(of.width) - 1) / 2;
     detail::resample(

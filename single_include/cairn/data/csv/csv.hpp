@@ -53,12 +53,13 @@ public:
   csv_table(std::string text, types::csv_options how, std::string name)
       : how_(checked(std::move(how))), cells_(std::move(text), how_.separator, std::move(name)), first_(how_.header ? 1 : 0) {
     if (cells_.rows() == 0) throw file_error(cells_.name() + ": expected a line, found an empty file");
-    for (std::size_t c = 0; c < cells_.columns(); ++c) {
+    for (std::size_t c = 0; c < cells_.columns(); ++c)
       names_.push_back(how_.header ? std::string(cells_.at(0, c)) : std::to_string(c));
-      if (std::find(names_.begin(), names_.end() - 1, names_.back()) != names_.end() - 1)
-        throw file_error(cells_.place(0) + ": expected another name for each column, found '" + names_.back() +
-                         "' twice; csv_options{.header = false} is for a table without names");
-    }
+    std::vector<std::string> sorted = names_;
+    std::sort(sorted.begin(), sorted.end());
+    if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end())
+      throw file_error(cells_.place(0) + ": expected another name for each column, found '" + *twice +
+                       "' twice; csv_options{.header = false} is for a table without names");
   }
 
   std::size_t rows() const { return cells_.rows() - first_; }
