@@ -29,6 +29,7 @@ struct training {
                                        "0.5", "Adam(0.9)", "clip.max_norm 0", "none"}};
   loopback::rank alone;
   cpu device;
+  training& replica = *this; // that has no working copy of its weights
 
   template <class F>
   static void parts(std::vector<float>& all, F&& f) {

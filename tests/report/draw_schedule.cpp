@@ -2,9 +2,12 @@
 #include <doctest/doctest.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
+
+#include <unistd.h>
 
 #include <cairn/comm/threads/threads.hpp>
 #include <cairn/layer/gelu.hpp>
@@ -28,7 +31,7 @@ using Net = Sequential<Linear<8, 16>, ReLU, Repeat<4, Linear<16, 16>>, Linear<16
 
 template <class Model, class Batch = batch<32>>
 std::string drawn() {
-  const std::string file = "draw_schedule_test.svg";
+  const std::string file = std::filesystem::temp_directory_path() / ("cairn-draw-" + std::to_string(::getpid()) + ".svg");
   draw_schedule<Model, Batch>(file);
   std::ostringstream text;
   text << std::ifstream(file).rdbuf();
