@@ -25,6 +25,10 @@ public:
 
   long_wait(std::chrono::milliseconds deadline, std::chrono::milliseconds limit, clock::time_point begun = clock::now())
       : limit_(std::max(deadline, limit)), begun_(begun), next_line_(begun + bounded_wait(deadline)), end_(limit_, begun) {}
+  // The same for looks at irregular times, as those of a running_deadline.
+  long_wait(std::chrono::milliseconds deadline, std::chrono::milliseconds limit, clock::time_point begun, clock::duration slice)
+      : limit_(std::max(deadline, limit)), begun_(begun), next_line_(begun + bounded_wait(deadline)), end_(limit_, begun, slice) {
+  }
 
   std::chrono::milliseconds limit() const { return limit_; }
   clock::time_point next_look() const { return end_.next_look(); }

@@ -201,7 +201,7 @@ public:
   void synchronize(int root = 0) {
     training_type& parts = inside();
     parts.replica.expect_whole_step();
-    detail::finish_on_host(parts.compute()); // lets a failed step end; its results are dropped
+    parts.let_end();
     parts.outcomes.forget();
     if constexpr (requires(communicator_type& c) { c.recover(); }) parts.comm().recover();
     detail::take_replica_of(parts, root, "synchronize");

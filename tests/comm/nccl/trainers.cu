@@ -163,6 +163,40 @@ TEST_CASE("nccl: a step that a rank does not make is a deadline_error with its b
   CHECK(text.find("was not started by rank 1") != std::string::npos);
 }
 
+TEST_CASE("nccl: after a step that failed synchronize() joins the ranks anew, and they learn as if nothing had happened") {
+  const auto learnt = [](bool fails) {
+    testing::begin(3);
+    std::vector<std::vector<float>> all(3);
+    nccl{{.deadline = 200ms}}.run([&](nccl::rank& rank) {
+      trained<> t{rank, AdamW{}, {.seed = 5}};
+      const testing::samples s(testing::most_rows, static_cast<std::uint64_t>(rank.rank()));
+      t.step(s.x, s.y);
+      t.wait();
+      if (fails) {
+        const std::string text = testing::thrown_by([&] {
+          if (rank.rank() == 1) throw error("the disk is full");
+          t.step(s.x, s.y); // which is not waited for
+        });
+        CHECK(text == (rank.rank() == 1 ? "the disk is full" : ""));
+        t.synchronize(1);
+      }
+      for (int step = 0; step < 3; ++step) t.step(s.x, s.y);
+      t.wait();
+      CHECK(t.steps() == 4);
+      t.for_each([&](const auto& one) {
+        auto& own = all[static_cast<std::size_t>(rank.rank())];
+        own.insert(own.end(), one.numbers.begin(), one.numbers.end());
+      });
+    });
+    CHECK(fake::nccl().refused == 0);
+    CHECK(fake::nccl().joined == (fails ? 6 : 3));
+    CHECK(all[1] == all[0]);
+    CHECK(all[2] == all[0]);
+    return all[0];
+  };
+  CHECK(learnt(true) == learnt(false));
+}
+
 TEST_CASE("nccl: ranks that were built differently refuse to start, and the start line says how they add") {
   testing::begin(2);
   const std::string text = testing::thrown_by([] {

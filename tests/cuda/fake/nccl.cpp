@@ -216,6 +216,12 @@ bool takes(const ncclComm* c, cudaStream_t stream, const part& p) {
   return right;
 }
 
+// The address of a job that is over may serve another one; it may do so already.
+void forget(const std::shared_ptr<job>& its) {
+  const auto found = own().jobs.find(its->id);
+  if (found != own().jobs.end() && found->second == its) own().jobs.erase(found);
+}
+
 ncclResult_t call(ncclComm* c, cudaStream_t stream, const part& p, std::size_t fake::counts_of_nccl::* counter) {
   if (!serves(c)) return ncclInvalidUsage;
   if (!takes(c, stream, p)) return ncclInvalidArgument;
@@ -340,7 +346,7 @@ ncclResult_t ncclCommAbort(ncclComm_t comm) {
   its.together[static_cast<std::size_t>(comm->rank)].clear();
   for (auto* const table : {&its.sent, &its.awaited})
     for (auto& [between, list] : *table) std::erase_if(list, [&](const auto& one) { return one.first->whose == comm; });
-  own().jobs.erase(its.id); // the address may serve another job
+  forget(comm->of);
   return ncclSuccess;
 }
 ncclResult_t ncclCommFinalize(ncclComm_t comm) {
@@ -355,7 +361,7 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm) {
   if (!serves(comm, true)) return ncclInvalidUsage;
   ++own().counted.destroyed;
   comm->has_ended = true;
-  own().jobs.erase(comm->of->id);
+  forget(comm->of);
   return ncclSuccess;
 }
 

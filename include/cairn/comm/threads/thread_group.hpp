@@ -140,7 +140,7 @@ public:
 
   // Waits until all ranks have called it, then clears the failure: calls are served again. Those started before a failure are
   // lost, and their wait() throws. Throws on every rank if one does not come.
-  void recover(int rank) {
+  void recover(int rank, const call_purpose& purpose) {
     if (halted() && !failed_.load()) fail(dropped_text()); // so that the others come too
     go_away(rank, presence::recovers);
     if (halted()) quiesce();
@@ -160,11 +160,16 @@ public:
         if (state_of(each).where.load() == presence::returned) return true;
       return failure_.has_exception();
     };
-    running_deadline<clock> give_up(deadline_);
-    wait_within(give_up, waiters_, lock, [&] { return meetings_ != meeting || one_is_gone(); });
+    long_wait give_up(deadline_, limit_of(purpose));
+    const auto waits = [&] {
+      return texts_.rank(rank) + " waits for the others to recover, of which " + std::to_string(met_) + " have come";
+    };
+    const auto is_over = [&] { return meetings_ != meeting || one_is_gone(); };
+    while (!waiters_.wait_until(lock, give_up.next_look(), is_over))
+      if (give_up.is_over(waits)) break;
     if (meetings_ != meeting) return;
     const std::string whose = texts_.rank(rank) + ": expected all ranks to recover together, found ";
-    const std::string late = std::to_string(met_--) + " of them within " + std::to_string(deadline_.count()) + " ms";
+    const std::string late = std::to_string(met_--) + " of them within " + std::to_string(give_up.limit().count()) + " ms";
     if (one_is_gone()) throw rank_lost(whose + "one that has returned");
     throw deadline_error(whose + late);
   }
@@ -342,8 +347,9 @@ private:
     if (!failed_.load()) fail(dropped_text());
     failure_.throw_reason(what);
   }
-  std::chrono::milliseconds limit_of(int rank, std::uint64_t call) const {
-    return calls_.asked(rank, call).purpose.may_take_long ? long_deadline_ : deadline_;
+  std::chrono::milliseconds limit_of(int rank, std::uint64_t call) const { return limit_of(calls_.asked(rank, call).purpose); }
+  std::chrono::milliseconds limit_of(const call_purpose& purpose) const {
+    return purpose.may_take_long ? long_deadline_ : deadline_;
   }
 
   std::string prefix(int rank, std::uint64_t call, const rank_call& asked) const { return texts_.prefix(rank, call, asked); }

@@ -89,7 +89,7 @@ public:
 
   // Makes calls possible again after one has failed. All ranks call it, and wait in it for each other. Earlier pendings are lost.
   // Throws deadline_error if a rank does not come within the deadline, rank_lost if one has returned.
-  void recover() { group_.recover(rank_); }
+  void recover() { group_.recover(rank_, purpose_); }
 
   // Sets the purpose of the calls from here on, which errors name; returns the previous one.
   call_purpose purpose(const call_purpose& next) { return std::exchange(purpose_, next); }

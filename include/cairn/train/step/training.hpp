@@ -264,6 +264,15 @@ struct training {
     };
   }
 
+  // Lets a failed step end, whose results are dropped; it may wait for a rank that does not come.
+  void let_end() {
+    try {
+      waiting()(compute().record());
+    } catch (const error&) { // the communicator has given its calls up, so that nothing waits for them
+      finish_on_host(compute());
+    }
+  }
+
   // The effects of an exception that comes out of the current walk.
   left_behind left() const {
     constexpr bool distributed = Types::distribution::distributed;
