@@ -26,6 +26,7 @@ struct request {
   std::size_t depth = 0;
   std::size_t num_hl = 0;
   std::size_t hl_size = 10;
+  std::size_t rows = 1;
   double bucket_mb = 25;
   std::string communicator = "threads";
   std::string type = "float"; // of the network's elements
@@ -146,6 +147,7 @@ void measure(const request& asked, const char* mode, std::size_t depth, cairn::S
 }
 
 // Each returns false if it does not have the requested variant.
+bool bench_answers(const request&);
 bool bench_ffnet(const request&);
 bool bench_mlp(const request&);
 bool bench_chain(const request&);

@@ -8,6 +8,7 @@
   compare.py --part densenet --bench build/tests/bench/bench --peer "PYTHON torch_peer.py"
   compare.py --part gpt --bench build/tests/bench/bench --peer PYTHON
   compare.py --part generate --bench build/tests/bench/bench --peer PYTHON
+  compare.py --part answers --bench build/tests/bench/bench --peer PYTHON
 
 The bench is built with -DCAIRN_BUILD_BENCH=ON. --peer is the command of a program with the workloads, options and JSON
 lines of PyTorch's; --program one that prints "small X us medium Y us" for the two ffnets (libtorch's C++ API, dlib). Runs
@@ -30,6 +31,7 @@ import subprocess
 import sys
 import time
 
+import answers
 import densenet
 import generate
 import gpt
@@ -178,7 +180,7 @@ def main():
     p.add_argument("--rounds", type=int, default=5)
     p.add_argument("--out", default="tests/bench/RESULTS.md")
     p.add_argument("--only", default="", help="regular expression for the workloads' names")
-    p.add_argument("--part", choices=["all", "ranks", "densenet", "generate", "gpt", "precision", *kernels.KINDS], default="all", help="what is measured and written")
+    p.add_argument("--part", choices=["all", "ranks", "answers", "densenet", "generate", "gpt", "precision", *kernels.KINDS], default="all", help="what is measured and written")
     p.add_argument("--tries", type=int, default=1, help="most times that a disturbed run is made")
     p.add_argument("--wait", type=float, default=0, help="seconds to wait for a quiet moment before a run")
     p.add_argument("--mpirun", default="mpirun --oversubscribe --bind-to none", help="what starts the ranks of mpi; empty: none")
@@ -211,7 +213,7 @@ def main():
         write(a.out, with_section(open(a.out).read(), kind.heading, section))
         print("\n" + section)
         return
-    for part in (densenet, generate, gpt):
+    for part in (answers, densenet, generate, gpt):
         if a.part == part.__name__:
             section = part.section(tools, part.measure(tools, a.bench, peer, a.rounds, say))
             write(a.out, with_section(open(a.out).read(), part.HEADING, section))

@@ -2,7 +2,7 @@
 // Runs Cairn on the workloads that PyTorch is measured on. Prints one JSON object a line.
 //
 //   bench WORKLOAD [--mode M] [--threads N] [--steps N] [--warmup N] [--depth N] [--num-hl N] [--hl-size N]
-//         [--world N] [--bucket-mb N] [--communicator threads|mpi]
+//         [--rows N] [--world N] [--bucket-mb N] [--communicator threads|mpi]
 #include <cstring>
 #include <stdexcept>
 
@@ -23,6 +23,7 @@ int usage(const char* fault) {
       "  densenet --mode naive|efficient, also with --world 2 on threads, or first_block|within_140|blocks|efficient_blocks\n"
       "  gpt --mode naive|budget_8|fused_10, also naive with --world 2, or attention_64|attention_256|attention_1024\n"
       "  generate --mode characters|characters_floor|gpt2|gpt2_floor   a text, token by token\n"
+      "  answers --mode small|digits|deep|block|small_floor|… --rows 1|2|4|8   a trained network, few samples at a time\n"
       "  vgg                                      VGG-11 on images of 32 x 32\n"
       "  ddp --world N --mode overlapped --bucket-mb 0.0625|0.25|1|4|25, or --mode after_backward "
       "--bucket-mb 1|25\n"
@@ -57,6 +58,7 @@ int main(int count, char** words) {
       else if (word == "--depth") asked.depth = std::stoul(value);
       else if (word == "--num-hl") asked.num_hl = std::stoul(value);
       else if (word == "--hl-size") asked.hl_size = std::stoul(value);
+      else if (word == "--rows") asked.rows = std::stoul(value);
       else if (word == "--bucket-mb") asked.bucket_mb = std::stod(value);
       else if (word == "--communicator") asked.communicator = value;
       else if (word == "--type") asked.type = value;
@@ -75,6 +77,7 @@ int main(int count, char** words) {
     if (asked.workload == "densenet") known = bench_densenet(asked);
     if (asked.workload == "gpt") known = bench_gpt(asked);
     if (asked.workload == "generate") known = bench_generate(asked);
+    if (asked.workload == "answers") known = bench_answers(asked);
     if (asked.workload == "vgg") known = bench_vgg(asked);
     if (asked.workload == "ddp") known = bench_ddp(asked);
     if (asked.workload == "ping") known = bench_ping(asked);
