@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
 // under the thread sanitizer
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -12,9 +16,13 @@
 #include <cairn/layer/embedding.hpp>
 #include <cairn/layer/flatten.hpp>
 #include <cairn/layer/inputs.hpp>
+#include <cairn/layer/layer_norm.hpp>
+#include <cairn/layer/tanh.hpp>
 #include <cairn/layer/tied.hpp>
 #include <cairn/net/frozen.hpp>
 #include <cairn/net/multihead_attention.hpp>
+#include <cairn/ops/matmul/packed_weight.hpp>
+#include <cairn/train/fixed_session.hpp>
 #include <cairn/train/model.hpp>
 #include <cairn/train/packed_weights.hpp>
 #include <cairn/train/session.hpp>
@@ -158,6 +166,114 @@ TEST_CASE("packed_weights: threads that evaluate first pack once, and a session 
     });
     CHECK(wrong == 0);
   }
+}
+
+namespace {
+
+using ops::weight_format;
+
+using Deep = Sequential<Linear<features, 130>, ReLU, Residual<LayerNorm<130>, Linear<130, 70>, Tanh, Linear<70, 130>>,
+                        Linear<130, classes, false>>;
+using Texts = Sequential<Inputs<integers<6>>, Embedding<40, 16>, MultiheadAttention<16, 2, attention::causal>, Linear<16, 40>>;
+
+// The same for a model whose weights are packed in these numbers and for another model, in the ways in which a model is asked.
+template <class Net, class Other, class Inputs>
+std::size_t differences_from(weight_format format, const Other& other, const Inputs& inputs, std::size_t size) {
+  const model<Net, batch<70>> net{{.seed = 3, .threads = 2, .weights = format}};
+  session own{net};
+  std::size_t different = 0;
+  for (const std::size_t rows : {1U, 2U, 8U, 65U, 70U}) {
+    const auto some = std::span(inputs).first(rows * size);
+    const auto expected = copy_of(other.evaluate(some));
+    different += copy_of(net.evaluate(some)) != expected;
+    different += copy_of(own.evaluate(some)) != expected;
+  }
+  return different;
+}
+
+} // namespace
+
+TEST_CASE("packed_weights: weights of bfloat16 give the bits of a network whose weights were rounded") {
+  const samples<> s(70, 1);
+  model<Deep, batch<70>> rounded{{.seed = 3}};
+  rounded.for_each([](const auto& q) {
+    if (q.name.ends_with("weight") && q.name != "2.0.weight")
+      for (float& w : q.numbers) w = static_cast<float>(bfloat16(w));
+  });
+  CHECK(differences_from<Deep>(weight_format::bfloat16, rounded, s.x, features) == 0);
+  const model<Deep, batch<70>> plain{{.seed = 3}};
+  CHECK(differences_from<Deep>(weight_format::bfloat16, plain, s.x, features) > 0);
+
+  std::vector<std::int32_t> words(70 * 6);
+  for (std::size_t i = 0; i < words.size(); ++i) words[i] = static_cast<std::int32_t>(7 * i % 40);
+  model<Texts, batch<70>> texts{{.seed = 3}};
+  texts.for_each([](const auto& q) {
+    if (q.name.ends_with("weight") && q.name != "0.weight")
+      for (float& w : q.numbers) w = static_cast<float>(bfloat16(w));
+  });
+  CHECK(differences_from<Texts>(weight_format::bfloat16, texts, words, 6) == 0);
+}
+
+TEST_CASE("packed_weights: weights of one byte give the same bits for every number of rows, and are near those of float") {
+  const samples<> s(70, 1);
+  const model<Deep, batch<70>> alone{{.seed = 3, .threads = 1, .weights = weight_format::int8}};
+  CHECK(differences_from<Deep>(weight_format::int8, alone, s.x, features) == 0);
+  const auto all = copy_of(alone.evaluate(s.x));
+  for (std::size_t i = 0; i < 70; ++i) {
+    const auto one = copy_of(alone.evaluate(std::span(s.x).subspan(i * features, features)));
+    CHECK(std::equal(one.begin(), one.end(), all.begin() + static_cast<std::ptrdiff_t>(i * classes)));
+  }
+  const model<Deep, batch<70>> plain{{.seed = 3}};
+  const auto exact = copy_of(plain.evaluate(s.x));
+  double squares = 0, errors = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    squares += static_cast<double>(exact[i]) * static_cast<double>(exact[i]);
+    const double error = static_cast<double>(all[i]) - static_cast<double>(exact[i]);
+    errors += error * error;
+  }
+  CHECK(errors > 0);
+  CHECK(std::sqrt(errors / squares) < 0.02);
+}
+
+TEST_CASE("packed_weights: those of fewer bytes follow the weights, also where the program may write at any time") {
+  const samples<> s(3, 1);
+  for (const weight_format format : {weight_format::bfloat16, weight_format::int8}) {
+    model<Deep, batch<3>> net{{.seed = 3, .weights = format}}, other{{.seed = 4, .weights = format}};
+    net.copy_parameters(other);
+    const auto right = copy_of(std::as_const(other).evaluate(s.x));
+    CHECK(copy_of(std::as_const(net).evaluate(s.x)) == right);
+    const std::span<float> open = net.parameters();
+    const float before = open[0];
+    open[0] = 100;
+    session asks{net};
+    const auto changed = copy_of(asks.evaluate(s.x));
+    CHECK(changed != right);
+    CHECK(copy_of(std::as_const(net).evaluate(s.x)) == changed);
+    open[0] = before;
+    CHECK(copy_of(asks.evaluate(s.x)) == right); // of its own, which have the same numbers
+    std::array<float, 3 * features> x;
+    std::copy(s.x.begin(), s.x.end(), x.begin());
+    const auto fixed = std::make_unique<fixed_session<model<Deep, batch<3>>>>(net);
+    CHECK(copy_of(fixed->evaluate(x)) == right);
+  }
+}
+
+TEST_CASE("packed_weights: the bytes of each format, and what cannot have it") {
+  const auto bytes = [](weight_format format) {
+    return model<Deep, batch<3>>{{.weights = format}}.inside().prepared_bytes();
+  };
+  const auto lines = [](std::size_t of) { return (of + 63) / 64 * 64; };
+  const auto pairs = [&](std::size_t n, std::size_t k) { return lines(4 * n * ((k + 1) / 2)); };
+  const auto ints = [&](std::size_t n, std::size_t k) { return lines((n + 15) / 16 * 16 * (8 + (k + 3) / 4 * 4)); };
+  CHECK(bytes(weight_format::bfloat16) == pairs(130, features) + pairs(70, 130) + pairs(130, 70) + pairs(classes, 130));
+  CHECK(bytes(weight_format::int8) == ints(130, features) + ints(70, 130) + ints(130, 70) + ints(classes, 130));
+
+
+  using double_model = model<Deep, batch<3>, double>;
+  CHECK_THROWS_WITH_AS((double_model{{.weights = weight_format::int8}}), doctest::Contains("only a model of float on a cpu"), input_error);
+  using float_model = model<Deep, batch<3>>;
+  CHECK_THROWS_WITH_AS((float_model{{.packs_weights = false, .weights = weight_format::int8}}),
+                       doctest::Contains("expected .packs_weights"), input_error);
 }
 
 } // namespace packed_weights_tests

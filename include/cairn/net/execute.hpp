@@ -118,7 +118,7 @@ private:
       call.parameters = parameters_of(i);
       call.masters = masters_of(i);
       call.tied = tied_parameter(tie_of(i));
-      if (frame_.packed != nullptr) call.packed = packed_weight_of(i);
+      if (frame_.packed.data != nullptr) call.packed = packed_weight_of(i);
       call.buffers = buffers_of(i);
       if (o.wants_tape) call.tape = {frame_.bytes(at.tape), e.tape.offsets.data()};
       call.workspace = {frame_.bytes(at.workspace), (o.wants_tape ? e.forward_workspace : e.evaluation_workspace).offsets.data()};
@@ -234,7 +234,7 @@ private:
   ops::packed_weight<T> packed_weight_of(std::size_t i) const {
     if (program_.is_frozen || !program_.at(i).packs_weight) return {};
     const std::size_t begin = program_.parameter_begin[owner_of_weight(program_, i)];
-    return {frame_.parameters + begin, frame_.packed + begin};
+    return frame_.packed.of(frame_.parameters + begin, begin);
   }
   tensors<sum> buffers_of(std::size_t i) const {
     const auto& e = program_.at(i);

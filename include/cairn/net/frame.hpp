@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -9,6 +10,7 @@
 #include <cairn/core/tensors.hpp>
 #include <cairn/layer/layer.hpp>
 #include <cairn/net/program.hpp>
+#include <cairn/ops/matmul/packed_weight.hpp>
 
 namespace cairn::detail {
 
@@ -58,6 +60,30 @@ struct frozen_as_T<T, true> {
   const accumulated<T>* masters = nullptr;
 };
 
+// Where a weight begins among a network's parameters, and the byte at which its packed form begins.
+struct packed_place {
+  std::size_t begin, byte;
+};
+// The packed form of the weights that have one. In the format `own` they lie as the parameters do, else as the places say, which
+// are in the order of the parameters.
+template <class T>
+struct packed_parameters {
+  const std::byte* data = nullptr; // null: there are none
+  ops::weight_format format = ops::weight_format::own;
+  const packed_place* places = nullptr;
+  std::size_t count = 0;
+  std::size_t begin = 0; // where the parameters of the chain begin
+
+  // Of the weight that begins at this element of the chain's parameters.
+  ops::packed_weight<T> of(const T* weight, std::size_t at) const {
+    const std::size_t element = begin + at;
+    if (format == ops::weight_format::own) return {weight, data + element * sizeof(T), format};
+    const packed_place* const found = std::lower_bound(places, places + count, element,
+                                                       [](const packed_place& p, std::size_t e) { return p.begin < e; });
+    return {weight, data + found->byte, format};
+  }
+};
+
 // The operands of one walk of a chain: its ends, its memory, its block of the parameters, and what the whole step shares.
 template <class T>
 struct frame : frozen_as_T<T> {
@@ -80,7 +106,7 @@ struct frame : frozen_as_T<T> {
   std::byte* workspace = nullptr;
   std::byte* tape = nullptr; // of a chain inside a block
   const T* parameters = nullptr;
-  const T* packed = nullptr; // where the packed form of each weight lies that has one, as the parameters do; null: there is none
+  packed_parameters<T> packed{};
   sum* buffers = nullptr;
   const gradient_place<sum>* gradients = nullptr;
   std::size_t gradient_begin = 0; // where this chain's block begins in the flat order
@@ -111,7 +137,7 @@ struct frame : frozen_as_T<T> {
   // Moves on to a chain inside, whose parameters and buffers begin at these elements of this one.
   void enter(std::size_t parameter_begin, std::size_t state_begin) {
     parameters += parameter_begin;
-    if (packed != nullptr) packed += parameter_begin;
+    packed.begin += parameter_begin;
     buffers += state_begin;
     gradient_begin += parameter_begin;
     if constexpr (is_narrow<T>) this->frozen += state_begin, this->masters += parameter_begin;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <span>
 #include <type_traits>
+#include <utility>
 
 #include <cairn/core/rooms.hpp>
 #include <cairn/core/view.hpp>
@@ -31,7 +32,9 @@ inline constexpr bool takes_one_tensor = Plan::inputs.count == 1 && Plan::consta
 template <class Net, class Batch, class T>
 struct lent_weights<model<Net, Batch, T, cpu>> {
   static constexpr bool are_right = std::floating_point<T> && takes_one_tensor<typename model<Net, Batch, T, cpu>::plan>;
-  void lend(const model<Net, Batch, T, cpu>& net, frame<T>& f) { net.inside().lend(f); }
+  void lend(const model<Net, Batch, T, cpu>& net, frame<T>& f) { net.inside().lend(f, own); }
+
+  typename std::remove_cvref_t<decltype(std::declval<const model<Net, Batch, T, cpu>&>().inside())>::own_weights own{};
 };
 // Constants are packed in memory of the session.
 template <class Net, class Batch, class T>
@@ -46,7 +49,7 @@ struct lent_weights<constant_model<Net, Batch, T>> {
     const auto& code = evaluation_of<plan, T, cpu::queue>;
     if (!may_be_packed || !reads_packed(code)) return;
     pack_weights(code, packed, f.parameters);
-    f.packed = packed;
+    f.packed.data = reinterpret_cast<const std::byte*>(packed);
   }
 
   alignas(64) T packed[may_be_packed && plan::parameter_block > 0 ? plan::parameter_block : 1];

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <cairn/core/batch.hpp>
+#include <cairn/core/error.hpp>
 #include <cairn/core/random.hpp>
 #include <cairn/core/rooms.hpp>
 #include <cairn/device/cores.hpp>
@@ -15,7 +16,9 @@
 #include <cairn/net/blueprint.hpp>
 #include <cairn/net/fused_update.hpp>
 #include <cairn/net/with_all_outputs.hpp>
+#include <cairn/ops/matmul/packed_weight.hpp>
 #include <cairn/train/ddp.hpp>
+#include <cairn/train/packed_weights.hpp>
 #include <cairn/train/shared_weights.hpp>
 #include <cairn/train/weights_interface.hpp>
 
@@ -28,6 +31,8 @@ struct model_options {
   std::size_t threads = 0;   // of an evaluation that runs alone, on a device that has a choice [one for each core]
   int ordinal = 0;           // which device, where the machine has several
   bool packs_weights = true; // for quick answers to few samples, in as many bytes again as the parameters have
+  // The numbers in which the weights of Linear and of attention are packed, for a model of float on a cpu; see inference.md.
+  ops::weight_format weights = ops::weight_format::own;
 };
 
 } // namespace cairn::types
@@ -87,7 +92,17 @@ public:
 
 private:
   model(detail::held_device<Device> device, const types::model_options& given)
-      : weights_(std::move(device), seed{given.seed}, given.ordinal, given.packs_weights) {}
+      : weights_(std::move(device), seed{given.seed}, given.ordinal, checked(given)) {}
+
+  static detail::packing checked(const types::model_options& given) {
+    const bool is_own = given.weights == ops::weight_format::own;
+    if (!is_own && !(std::is_same_v<T, float> && std::is_same_v<Device, cpu>))
+      throw input_error("model: expected weights of the network's own type, which only a model of float on a cpu may have otherwise, "
+                        "found .weights of bfloat16 or int8");
+    if (!is_own && !given.packs_weights)
+      throw input_error("model: expected .packs_weights with .weights of bfloat16 or int8, which are packed, found that it is false");
+    return {given.packs_weights, given.weights};
+  }
 
   weights_type weights_;
 };

@@ -1,16 +1,27 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
+#include <utility>
+#include <vector>
 
 #include <cairn/core/view.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/device/instruction_set.hpp>
+#include <cairn/net/frame.hpp>
 #include <cairn/net/program.hpp>
 #include <cairn/ops/matmul/multiply_by_packed.hpp>
+#include <cairn/ops/matmul/packed_weight.hpp>
 
 namespace cairn::detail {
+
+// Whether a model packs the weights of its products, and in which numbers.
+struct packing {
+  bool packs = true;
+  ops::weight_format format = ops::weight_format::own;
+};
 
 // Calls f(begin, matrix of the weight's extents without memory) for each weight that layers may read as packed, where `begin` is
 // its place among the parameters, in elements. A weight that several layers share is passed several times; the parameters of
@@ -33,9 +44,9 @@ void for_each_packed_weight(const program<T, Queue>& p, std::size_t begin, const
 
 // Whether the kernels of this machine read packed weights, and the network has some.
 template <class T, class Queue>
-bool reads_packed(const program<T, Queue>& code) {
+bool reads_packed(const program<T, Queue>& code, ops::weight_format format = ops::weight_format::own) {
   bool are_read = false;
-  if (reads_packed_weights(widest_instruction_set()))
+  if (format != ops::weight_format::own || reads_packed_weights(widest_instruction_set()))
     for_each_packed_weight(code, 0, [&are_read](std::size_t, const auto&) { are_read = true; });
   return are_read;
 }
@@ -44,30 +55,60 @@ template <class T, class Queue>
 void pack_weights(const program<T, Queue>& code, T* to, const T* parameters) {
   for_each_packed_weight(code, 0, [&](std::size_t begin, matrix<const T> weight) {
     weight.data = parameters + begin;
-    pack_weight(widest_instruction_set(), to + begin, weight);
+    pack_weight(widest_instruction_set(), ops::weight_format::own, to + begin, weight);
   });
 }
 
-// Memory for the weights of products in the order in which the kernels of this machine read them. For float and double on a cpu.
+// Memory for the weights of products in the order in which the kernels of this machine read them. For float and double on a cpu;
+// other formats than `own` for float.
 template <class Plan, class T, class Device>
 class packed_weights {
 public:
   static constexpr bool exist = std::same_as<Device, cpu> && std::floating_point<T>;
 
   // Allocates the memory if packed weights are read.
-  packed_weights(Device& device, const program<T, typename Device::queue>& code) : code_(code) {
-    if constexpr (exist)
-      if (reads_packed(code)) memory_ = device.allocate(Plan::parameter_block * sizeof(T));
+  packed_weights(Device& device, const program<T, typename Device::queue>& code, ops::weight_format format)
+      : code_(code), format_(format) {
+    if constexpr (exist) {
+      if (!reads_packed(code, format)) return;
+      if (format == ops::weight_format::own) memory_ = device.allocate(Plan::parameter_block * sizeof(T));
+      else memory_ = device.allocate(find_places());
+    }
   }
 
   std::size_t bytes() const { return memory_.size(); }
   void make(const T* parameters) {
-    if constexpr (exist) pack_weights(code_, reinterpret_cast<T*>(memory_.data()), parameters);
+    if constexpr (exist) {
+      if (format_ == ops::weight_format::own) return pack_weights(code_, reinterpret_cast<T*>(memory_.data()), parameters);
+      for_each_packed_weight(code_, 0, [&](std::size_t begin, matrix<const T> weight) {
+        const std::size_t byte = static_cast<std::size_t>(static_cast<const std::byte*>(lent().of(nullptr, begin).data) - memory_.data());
+        weight.data = parameters + begin;
+        pack_weight(widest_instruction_set(), format_, memory_.data() + byte, weight);
+      });
+    }
   }
-  const T* data() const { return reinterpret_cast<const T*>(memory_.data()); }
+  packed_parameters<T> lent() const { return {memory_.data(), format_, places_.data(), places_.size(), 0}; }
 
 private:
+  // Returns how many bytes all of them take.
+  std::size_t find_places() {
+    std::size_t bytes = 0;
+    std::vector<std::pair<std::size_t, std::size_t>> sizes;
+    for_each_packed_weight(code_, 0, [&](std::size_t begin, const matrix<const T>& weight) {
+      sizes.emplace_back(begin, packed_bytes<T>(format_, weight.rows, weight.columns));
+    });
+    std::sort(sizes.begin(), sizes.end());
+    sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end()); // a weight that several layers share
+    for (const auto& [begin, size] : sizes) {
+      places_.push_back({begin, bytes});
+      bytes += (size + 63) / 64 * 64;
+    }
+    return bytes;
+  }
+
   const program<T, typename Device::queue>& code_;
+  ops::weight_format format_;
+  std::vector<packed_place> places_{};
   typename Device::memory memory_{};
 };
 

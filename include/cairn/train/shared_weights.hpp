@@ -46,36 +46,46 @@ private:
 // A model's weights as its evaluations read them. For float and double these are the weights themselves and, if the model packs
 // them, the packed weights of products. All evaluations share these, made by the first evaluation after the weights have changed.
 //
-// Once the program has had a span, by which it can write to the parameters at any later time, the packed ones are not read any
-// more: such writes cannot be noticed.
+// Once the program has had a span, by which it can write to the parameters at any later time, such writes cannot be noticed. The
+// packed weights are then not read any more; or, where they are of fewer bytes and so have numbers of their own, every evaluation
+// makes its own.
 template <class Plan, class T, class Device, bool Narrow = is_narrow<T>>
 class prepared_weights {
+  using packed_type = packed_weights<Plan, T, Device>;
+  using code_type = program<T, typename Device::queue>;
+
 public:
-  template <class Code>
-  prepared_weights(Device& device, const Code& code, bool packs) {
-    if (packs) packed_.emplace(device, code);
+  prepared_weights(Device& device, const code_type& code, const packing& how) : code_(code), how_(how) {
+    if (how.packs) packed_.emplace(device, code, how.format);
   }
 
   void changed() { made_.changed(); }
   void opened() { is_open_ = true; }
-  // The context's own copy.
-  struct own_copy {};
+  // The context's own.
+  using own_copy = std::unique_ptr<packed_type>;
   void prepare(Device&, const T* parameters, const T*) const {
-    if (is_used()) made_.ensure([&] { packed_->make(parameters); });
+    if (!is_open_ && bytes() > 0) made_.ensure([&] { packed_->make(parameters); });
   }
-  void lend(Device& device, own_copy&, frame<T>& f, const T* parameters, const T* buffers) const {
+  void lend(Device& device, own_copy& own, frame<T>& f, const T* parameters, const T* buffers) const {
     f.parameters = parameters;
-    if (!is_used() || f.rows > most_rows_by_packed) return;
-    prepare(device, parameters, buffers);
-    f.packed = packed_->data();
+    const bool is_optional = how_.format == ops::weight_format::own;
+    if (bytes() == 0 || (is_optional && (is_open_ || f.rows > most_rows_by_packed))) return;
+    if (is_open_) {
+      if (own == nullptr) own = std::make_unique<packed_type>(device, code_, how_.format);
+      own->make(parameters);
+      f.packed = own->lent();
+    } else {
+      prepare(device, parameters, buffers);
+      f.packed = packed_->lent();
+    }
   }
   std::size_t bytes() const { return packed_ ? packed_->bytes() : 0; }
 
 private:
-  bool is_used() const { return !is_open_ && bytes() > 0; }
-
+  const code_type& code_;
+  packing how_;
   bool is_open_ = false;
-  mutable std::optional<packed_weights<Plan, T, Device>> packed_;
+  mutable std::optional<packed_type> packed_;
   made_of_weights made_;
 };
 
@@ -88,7 +98,7 @@ class prepared_weights<Plan, T, Device, true> {
 
 public:
   template <class Code>
-  prepared_weights(Device& device, const Code&, bool) : shared_(device) {}
+  prepared_weights(Device& device, const Code&, const packing&) : shared_(device) {}
 
   void changed() { made_.changed(); }
   void opened() { is_open_ = true; }
@@ -134,8 +144,7 @@ public:
     typename prepared_weights<Plan, T, Device>::own_copy own_weights{};
   };
 
-  // `packs`: the weights of products are kept packed as well.
-  shared_weights(held_device<Device> device, seed s, int ordinal, bool packs)
+  shared_weights(held_device<Device> device, seed s, int ordinal, const packing& packs)
       : learnt(std::move(device), s), ordinal_(ordinal), prepared_(this->device(), this->code(), packs),
         contexts_(std::make_unique<context>(held_device<Device>(this->device())), this->threads() > 1 && !learnt::takes_turns) {}
 
@@ -162,14 +171,8 @@ public:
     return made;
   }
 
-  // Lends the weights to a frame that stays, of float or double on a device that callers do not take turns on. Packed weights are
-  // those of now.
-  void lend(frame<T>& f) const {
-    typename prepared_weights<Plan, T, Device>::own_copy none{};
-    lend(f, none);
-  }
-
-  // The same for any type of elements, with the caller's own copy of the weights, if it needs one.
+  // Lends the weights of now to a frame that stays, on a device that callers do not take turns on, with the caller's own copy of
+  // the weights, if it needs one.
   using own_weights = typename prepared_weights<Plan, T, Device>::own_copy;
   void lend(frame<T>& f, own_weights& own) const {
     prepared_.lend(this->device(), own, f, this->parameters().data(), this->buffers().data());

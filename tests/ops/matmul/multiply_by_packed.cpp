@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include <cairn/core/bfloat16.hpp>
 #include <cairn/ops/matmul/cpu.hpp>
 #include <cairn/ops/matmul/multiply_by_packed.hpp>
 
@@ -28,7 +29,7 @@ std::vector<instruction_set> sets_that_read_packed() {
 template <class T>
 std::vector<T> packed(const one_product<T>& o, instruction_set isa) {
   std::vector<T> to(2 * o.n * o.k, T{-7});
-  pack_weight(isa, to.data(), matrix<const T>{o.b.numbers.data(), o.n, o.k, o.b.stride});
+  pack_weight(isa, ops::weight_format::own, to.data(), matrix<const T>{o.b.numbers.data(), o.n, o.k, o.b.stride});
   return to;
 }
 template <class T>
@@ -91,6 +92,47 @@ TEST_CASE("matmul: a packed form is read where it is one of this weight, and the
     const bool is_read = reads_packed_weights(isa) && m <= most_rows_by_packed;
     CHECK(same_bits(with({weight, zeros.data()}), expected.c.numbers) == !is_read);
     if (reads_packed_weights(isa)) CHECK(same_bits(with({weight, packed(o, isa).data()}), expected.c.numbers));
+  }
+}
+
+TEST_CASE("matmul: by a weight of bfloat16, the bits of the rounded weight, for any number of rows") {
+  cpu device;
+  unsigned which = 0;
+  for (const instruction_set isa : sets_that_read_packed())
+    for (const std::size_t m : {1U, 2U, 3U, 7U, 13U, 64U, 65U, 150U})
+      for (const std::size_t n : {1U, 4U, 9U, 17U, 31U, 48U, 49U, 97U, 150U})
+        for (const std::size_t k : {0U, 1U, 2U, 17U, 131U, 1500U}) {
+          if (m * n * k > 3'000'000) continue;
+          one_product<float> o(m, n, k, ops::transpose::second, (m + n + k) % 4);
+          std::vector<float> words(n * ((k + 1) / 2) + 8, -7.0F);
+          pack_weight(isa, ops::weight_format::bfloat16, words.data(),
+                      matrix<const float>{o.b.numbers.data(), o.n, o.k, o.b.stride});
+          for (float& w : o.b.numbers) w = static_cast<float>(bfloat16(w));
+          one_product<float> expected = o, made = o;
+          expected.multiply(device.compute(), isa, which % with_sums);
+          multiply_by_pairs(device.compute(), isa,
+                            detail::product<float>(made.c.view(), made.a.view(), made.b.view(), made.form, made.then(which % with_sums)),
+                            words.data(), 2);
+          CHECK_MESSAGE(same_bits(made.c.numbers, expected.c.numbers), name(o, isa, which % with_sums));
+          CHECK(words.back() == -7.0F);
+          which += 5;
+        }
+}
+
+TEST_CASE("matmul: the plain kernels of weights of bfloat16 are near the sums of the rounded weight") {
+  cpu device;
+  for (const std::size_t k : {1U, 40U, 131U, 2500U}) {
+    one_product<float> o(3, 20, k, ops::transpose::second, 1);
+    std::vector<float> words(20 * ((k + 1) / 2));
+    pack_weight(instruction_set::plain, ops::weight_format::bfloat16, words.data(),
+                matrix<const float>{o.b.numbers.data(), o.n, o.k, o.b.stride});
+    for (float& w : o.b.numbers) w = static_cast<float>(bfloat16(w));
+    one_product<float> expected = o, made = o;
+    expected.multiply(device.compute(), instruction_set::plain, 1);
+    multiply_by_pairs(device.compute(), instruction_set::plain,
+                      detail::product<float>(made.c.view(), made.a.view(), made.b.view(), made.form, made.then(1)), words.data(), 2);
+    for (std::size_t i = 0; i < made.c.numbers.size(); ++i)
+      CHECK(made.c.numbers[i] == doctest::Approx(expected.c.numbers[i]).epsilon(1e-4));
   }
 }
 

@@ -17,9 +17,10 @@ namespace cairn::detail {
 
 // Tiles of 4 x 3 registers: 12 results, 3 of b and one of a use all 16 registers. A single column of registers takes 8 rows,
 // since a multiplication takes longer than it takes to start 4 others.
-template <class T>
+template <class T, template <class> class Register = avx2_register>
 struct avx2_kernels {
-  using registers = avx2_register<T>;
+  using registers = Register<T>;
+  static constexpr std::size_t in_word = registers::in_word;
 
   // The number of the remaining columns that the next sliver takes, and its width when packed.
   static constexpr std::size_t widest = 3 * registers::width;
@@ -37,6 +38,8 @@ struct avx2_kernels {
     if (s.columns == registers::width) return avx2_rows<registers, T, 8, 1, false>(s);
     return avx2_rows<registers, T, 8, 1, true>(s);
   }
+
+  static void row_of_two(const sliver<T>& s) { avx2_row_of_two<registers, T>(s); }
 
   static void pack(T* to, std::size_t width, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {
     pack_avx2(to, width, from, stride, columns, depth);

@@ -22,6 +22,7 @@ struct avx2_register {
   using mask = typename simd<T, 32>::integers;
   static constexpr std::size_t width = simd<T, 32>::width;
   static constexpr std::size_t reduced = 1; // elements of the reduction that a multiplication takes
+  static constexpr std::size_t in_word = 1; // elements of the reduction in a word of b
 
   [[gnu::always_inline]] CAIRN_TARGET_AVX2 static mask first(std::size_t n) {
     const auto count = static_cast<typename simd<T, 32>::integer>(n);

@@ -23,6 +23,12 @@ namespace cairn::detail {
 #undef CAIRN_TILE
 
 // All rows of a sliver that is Columns registers wide, Rows at a time.
+// A row of two slivers.
+template <class Register, class T>
+CAIRN_TARGET_AVX2 void avx2_row_of_two(const sliver<T>& s) {
+  avx2_tile<Register, T, 1, 6, false>::run(s, s.row_begin, Register::first(0));
+}
+
 template <class Register, class T, std::size_t Rows, std::size_t Columns, bool Partial>
 CAIRN_TARGET_AVX2 void avx2_rows(const sliver<T>& s) {
   const typename Register::mask lanes = Register::first(Partial ? s.columns : 0);

@@ -21,6 +21,7 @@ template <class T, template <class, std::size_t> class Register = avx512_registe
 struct avx512_kernels {
   using wide = Register<T, 64>;
   using narrow = Register<T, 32>;
+  static constexpr std::size_t in_word = wide::in_word;
 
   // The number of the remaining columns that the next sliver takes, and its width when packed.
   static constexpr std::size_t widest = 3 * wide::width;
@@ -39,6 +40,8 @@ struct avx512_kernels {
     if (s.columns > narrow::width) return avx512_rows<wide, T, 1, true>(s);
     return avx512_rows<narrow, T, 1, true>(s);
   }
+
+  static void row_of_two(const sliver<T>& s) { avx512_row_of_two<wide, T>(s); }
 
   static void pack(T* to, std::size_t width, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {
     pack_avx2(to, width, from, stride, columns, depth);

@@ -22,6 +22,7 @@ struct avx512_register {
   using loose = typename simd<T, Bytes>::loose;
   static constexpr std::size_t width = simd<T, Bytes>::width;
   static constexpr std::size_t reduced = 1; // elements of the reduction that a multiplication takes
+  static constexpr std::size_t in_word = 1; // elements of the reduction in a word of b
   using mask = std::conditional_t<width == 16, unsigned short, unsigned char>;
 
   [[gnu::always_inline]] CAIRN_TARGET_AVX512 static mask first(std::size_t n) { return static_cast<mask>((1U << n) - 1U); }

@@ -22,6 +22,12 @@ namespace cairn::detail {
 #undef CAIRN_TILE_TARGET
 #undef CAIRN_TILE
 
+// A row of two slivers.
+template <class Register, class T>
+CAIRN_TARGET_AVX512 void avx512_row_of_two(const sliver<T>& s) {
+  avx512_tile<Register, T, 1, 6, false>::run(s, s.row_begin, Register::first(0));
+}
+
 // All rows of a sliver that is Columns registers wide: tiles of 8 rows, and the rest in tiles of 4, 2 and 1. A tile of fewer rows
 // computes the same chains, only with fewer of them in flight.
 template <class Register, class T, std::size_t Columns, bool Partial>

@@ -19,6 +19,7 @@
 #include <cairn/ops/matmul/matmul.hpp>
 #include <cairn/ops/matmul/multiply.hpp>
 #include <cairn/ops/matmul/multiply_by_packed.hpp>
+#include <cairn/ops/matmul/multiply_by_bytes.hpp>
 #include <cairn/ops/matmul/packed_weight.hpp>
 #include <cairn/ops/matmul/plain.hpp>
 #include <cairn/ops/matmul/product.hpp>
@@ -92,17 +93,25 @@ void matmul(cpu::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T>
   detail::multiply_on(queue, isa, whole);
 }
 
-// c = epilogue(a x weight^T), with the same bits, for a weight that its owner has packed for products of few rows.
+// c = epilogue(a x weight^T), for a weight that its owner has packed: with the same bits, for products of few rows; or as a
+// weight of fewer bits, which has numbers of its own, for any number of rows.
 template <std::floating_point T>
 void matmul(cpu::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T>> a, std::type_identity_t<matrix<const T>> weight,
             packed_weight<T> packed, const std::type_identity_t<epilogue<T>>& then = {}) {
   const detail::instruction_set isa = detail::widest_instruction_set();
-  if (!packed.replaces(weight.data) || c.rows > detail::most_rows_by_packed || then.row_sums != nullptr ||
-      !detail::reads_packed_weights(isa))
+  const bool is_narrow = packed.format != weight_format::own;
+  if (!packed.replaces(weight.data) || then.row_sums != nullptr ||
+      (!is_narrow && (c.rows > detail::most_rows_by_packed || !detail::reads_packed_weights(isa))))
     return matmul(queue, c, a, weight, transpose::second, then);
   const detail::product<T> whole(c, a, weight, transpose::second, then);
   const bool alone = 2 * whole.size.m * whole.size.n * whole.size.k < detail::operations_worth_threads;
-  detail::multiply_by_packed(queue, isa, whole, packed.data, alone ? 1 : queue.threads());
+  const std::size_t threads = alone ? 1 : queue.threads();
+  if constexpr (std::is_same_v<T, float>)
+    if (is_narrow) {
+      if (packed.format == weight_format::int8) return detail::multiply_by_bytes(queue, isa, whole, packed.data, threads);
+      return detail::multiply_by_pairs(queue, isa, whole, packed.data, threads);
+    }
+  detail::multiply_by_packed(queue, isa, whole, static_cast<const T*>(packed.data), threads);
 }
 
 // The scratch memory that matmul_in_part needs.

@@ -51,6 +51,7 @@ struct sliver {
   std::size_t a_row = 0, a_step = 0;
   const T* b = nullptr; // op(b)(first of the block, column): rows of neighbouring columns, b_step apart
   std::size_t b_step = 0;
+  std::size_t b_next = 0; // where a row takes two slivers at a time: from the first one's b to the second one's
   std::size_t depth = 0; // length of the block
   std::size_t row_begin = 0, row_end = 0;
   std::size_t column = 0, columns = 0;

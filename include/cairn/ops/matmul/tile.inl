@@ -19,13 +19,38 @@ struct CAIRN_TILE {
   static constexpr std::size_t width = Register::width;
   static_assert(Rows * Columns * sizeof(vector) <= tile_bytes);
 
+  // Where the J-th register of b begins. Six are those of two slivers, for a single row: its three sums would wait for each other.
+  template <std::size_t J>
+  static constexpr std::size_t place(std::size_t next) {
+    return Columns == 6 ? J / 3 * next + J % 3 * width : J * width;
+  }
+
+  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline vector load(const T* p, mask lanes) {
+    return Partial ? Register::load(p, lanes) : Register::load(p);
+  }
+
   // One step of the reduction: sums(i, j) += a(i) * b(j), fused, I counting the sums row by row.
   template <std::size_t... I, std::size_t... J>
   [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void step(vector* sums, const T* a, std::size_t a_row, const T* b,
-                                                                   mask lanes, std::index_sequence<I...>,
+                                                                   std::size_t next, mask lanes, std::index_sequence<I...>,
                                                                    std::index_sequence<J...>) {
-    const vector right[Columns] = {(Partial ? Register::load(b + J * width, lanes) : Register::load(b + J * width))...};
+    const vector right[Columns] = {load(b + place<J>(next), lanes)...};
     ((sums[I] = Register::multiply_add(Register::fill_from(a + I / Columns * a_row), right[I % Columns], sums[I])), ...);
+  }
+
+  // Two steps, where a word of b holds both elements; or the first one alone, at the end of an odd reduction.
+  template <bool Both, std::size_t... I, std::size_t... J>
+  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void step_of_pairs(vector* sums, const T* a, std::size_t a_row,
+                                                                            std::size_t a_step, const T* b, std::size_t next, mask lanes,
+                                                                            std::index_sequence<I...>, std::index_sequence<J...>) {
+    const vector pairs[Columns] = {Register::in_a_register(load(b + place<J>(next), lanes))...};
+    const vector first[Columns] = {Register::first_of(pairs[J])...};
+    ((sums[I] = Register::multiply_add(Register::fill_from(a + I / Columns * a_row), first[I % Columns], sums[I])), ...);
+    if constexpr (Both) {
+      const vector second[Columns] = {Register::second_of(pairs[J])...};
+      const T* const ahead = a + a_step;
+      ((sums[I] = Register::multiply_add(Register::fill_from(ahead + I / Columns * a_row), second[I % Columns], sums[I])), ...);
+    }
   }
 
   // The sums over the block. While a chain is computed, the sum of the earlier ones is in memory, in the first-level cache, as no
@@ -37,6 +62,7 @@ struct CAIRN_TILE {
     constexpr std::size_t chain = reduction_chain / Register::reduced;
     const std::size_t a_row = s.a_row;
     const std::size_t a_step = s.a_step;
+    const std::size_t next = s.b_next;
     const T* a = s.a + (row - s.row_begin) * a_row;
     const T* b = s.b;
     const T* ahead = s.ahead_lines == 0 ? nullptr : s.ahead + (row - s.row_begin) * a_row;
@@ -45,37 +71,46 @@ struct CAIRN_TILE {
       const bool first = done == 0;
       done += left;
       ((sums[I] = Register::fill(0)), ...);
-      if constexpr (Rows * Columns < 8) { // a small step costs less than an iteration of the loop
+      if constexpr (Register::in_word == 2) { // chains and blocks are even, but for the last
+        for (; left >= 2; left -= 2) {
+          step_of_pairs<true>(sums, a, a_row, a_step, b, next, lanes, all, columns);
+          a += 2 * a_step;
+          b += s.b_step;
+        }
+        if (left != 0) step_of_pairs<false>(sums, a, a_row, a_step, b, next, lanes, all, columns);
+        left = 0;
+      }
+      if constexpr (Rows * Columns < 8 && Register::in_word == 1) { // a small step costs less than an iteration of the loop
         for (; left >= 4; left -= 4) {
-          step(sums, a, a_row, b, lanes, all, columns);
-          step(sums, a + a_step, a_row, b + s.b_step, lanes, all, columns);
-          step(sums, a + 2 * a_step, a_row, b + 2 * s.b_step, lanes, all, columns);
-          step(sums, a + 3 * a_step, a_row, b + 3 * s.b_step, lanes, all, columns);
+          step(sums, a, a_row, b, next, lanes, all, columns);
+          step(sums, a + a_step, a_row, b + s.b_step, next, lanes, all, columns);
+          step(sums, a + 2 * a_step, a_row, b + 2 * s.b_step, next, lanes, all, columns);
+          step(sums, a + 3 * a_step, a_row, b + 3 * s.b_step, next, lanes, all, columns);
           a += 4 * a_step;
           b += 4 * s.b_step;
         }
       }
-      if constexpr (Rows >= 4 && Columns == 3) {
+      if constexpr (Rows >= 4 && Columns == 3 && Register::in_word == 1) {
         for (; left >= ahead_steps; left -= ahead_steps) {
           for (std::size_t i = 0; i < s.ahead_lines; ++i, ahead += 64 / sizeof(T)) __builtin_prefetch(ahead, 0, 2);
           for (std::size_t i = 0; i < ahead_steps; i += 2) {
-            step(sums, a, a_row, b, lanes, all, columns);
-            step(sums, a + a_step, a_row, b + s.b_step, lanes, all, columns);
+            step(sums, a, a_row, b, next, lanes, all, columns);
+            step(sums, a + a_step, a_row, b + s.b_step, next, lanes, all, columns);
             a += 2 * a_step;
             b += 2 * s.b_step;
           }
         }
       }
-      if constexpr (Rows * Columns >= 8 && sizeof(vector) == 64) {
+      if constexpr (Rows * Columns >= 8 && sizeof(vector) == 64 && Register::in_word == 1) {
         for (; left >= 2; left -= 2) {
-          step(sums, a, a_row, b, lanes, all, columns);
-          step(sums, a + a_step, a_row, b + s.b_step, lanes, all, columns);
+          step(sums, a, a_row, b, next, lanes, all, columns);
+          step(sums, a + a_step, a_row, b + s.b_step, next, lanes, all, columns);
           a += 2 * a_step;
           b += 2 * s.b_step;
         }
       }
       for (; left != 0; --left) {
-        step(sums, a, a_row, b, lanes, all, columns);
+        step(sums, a, a_row, b, next, lanes, all, columns);
         a += a_step;
         b += s.b_step;
       }
@@ -85,9 +120,6 @@ struct CAIRN_TILE {
     }
   }
 
-  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline vector load(const T* p, mask lanes) {
-    return Partial ? Register::load(p, lanes) : Register::load(p);
-  }
   [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void store(T* p, vector x, mask lanes) {
     if constexpr (Partial) Register::store(p, x, lanes);
     else Register::store(p, x);
