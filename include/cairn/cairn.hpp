@@ -61,6 +61,7 @@
 #include <cairn/data/dataset.hpp>                // the concept: numbered samples
 #include <cairn/data/dataset_fingerprint.hpp>    // a number that identifies a dataset
 #include <cairn/data/distributed_sampler.hpp>    // which samples a rank reads in an epoch, shuffled
+#include <cairn/data/feature_statistics.hpp>     // the mean and the deviation of each feature
 #include <cairn/data/file.hpp>                   // a file that is written completely or not at all
 #include <cairn/data/image_dataset.hpp>          // bytes of pixels, scaled as they are read
 #include <cairn/data/image_part.hpp>             // the extents of an image, and a part that is drawn
@@ -165,6 +166,8 @@
 #include <cairn/ops/softmax_cross_entropy/softmax_cross_entropy.hpp> // -log softmax at a class, averaged
 #include <cairn/ops/squared_norm/cpu.hpp>                            // squared norm on a cpu
 #include <cairn/ops/squared_norm/squared_norm.hpp>                   // the sum of squares
+#include <cairn/ops/standardize/cpu.hpp>                             // standardize on a cpu
+#include <cairn/ops/standardize/standardize.hpp>                     // features minus their means, divided by their deviations
 #include <cairn/ops/transfer/cpu.hpp>                                // transfer on a cpu
 #include <cairn/ops/transfer/transfer.hpp>                           // copies between the host and a device
 #include <cairn/ops/window.hpp>                                      // how a window moves over images
@@ -240,6 +243,7 @@
 #include <cairn/layer/silu.hpp>                    // SiLU
 #include <cairn/layer/sinusoidal_positions.hpp>    // SinusoidalPositions
 #include <cairn/layer/softmax.hpp>                 // Softmax
+#include <cairn/layer/standardize.hpp>             // preprocess::Standardize<Features>
 #include <cairn/layer/started.hpp>                 // a layer with other initial values, normal_weights
 #include <cairn/layer/sum.hpp>                     // Sum<Layers...>: of a tensor each
 #include <cairn/layer/tanh.hpp>                    // Tanh
@@ -314,6 +318,7 @@
 #include <cairn/train/fixed_session.hpp>                  // evaluates a network for a thread with a deadline
 #include <cairn/train/host_copy.hpp>                      // a copy of a device's data that the host can access
 #include <cairn/train/input_arrays.hpp>                   // several arrays as the inputs of a step
+#include <cairn/train/learn_statistics.hpp>               // sets the statistics of a preprocess::Standardize
 #include <cairn/train/losses/bce_with_logits_loss.hpp>    // binary cross entropy of logits
 #include <cairn/train/losses/class_weights.hpp>           // a weight for each class
 #include <cairn/train/losses/cross_entropy_loss.hpp>      // CrossEntropyLoss
