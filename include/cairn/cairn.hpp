@@ -55,6 +55,7 @@
 #include <cairn/device/workers.hpp>         // the threads inside one operation
 
 #include <cairn/data/checksum.hpp>               // a checksum of bytes
+#include <cairn/data/class_probabilities.hpp>    // probabilities of classes as targets
 #include <cairn/data/color_jitter.hpp>           // brightness, contrast, saturation and hue of an image
 #include <cairn/data/compose.hpp>                // several transforms as one
 #include <cairn/data/crc32c.hpp>                 // the checksum of event files
@@ -71,6 +72,7 @@
 #include <cairn/data/loader_without_batch.hpp>   // the error of a loader without batch<N>
 #include <cairn/data/make_folder.hpp>            // makes the folders of files to be written
 #include <cairn/data/minibatch.hpp>              // the batch that a loader returns
+#include <cairn/data/mixup.hpp>                  // mixes samples with others
 #include <cairn/data/number_of_text.hpp>         // a text as a number
 #include <cairn/data/owned_tensor.hpp>           // rows of samples that own their memory
 #include <cairn/data/permutation.hpp>            // a shuffle that depends on its seed alone

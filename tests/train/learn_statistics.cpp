@@ -28,7 +28,6 @@
 #include <cairn/plan/revolve.hpp>
 #include <cairn/report/summary.hpp>
 #include <cairn/train/ddp.hpp>
-#include <cairn/train/fixed_session.hpp>
 #include <cairn/train/losses/mse_loss.hpp>
 #include <cairn/train/model.hpp>
 #include <cairn/train/optimizers/sgd.hpp>
