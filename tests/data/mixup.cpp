@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// under the thread sanitizer
 #include <cairn/data/mixup.hpp>
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <thread>
 #include <vector>
 
 #include <cairn/core/random.hpp>
@@ -143,6 +145,28 @@ TEST_CASE("mixup: the same samples for any number of threads, and others in anot
   CHECK(epoch_of(soft, 3, 5, 2) == first);
   CHECK(epoch_of(soft, 1, 5, 3) != first);
   CHECK(epoch_of(soft, 1, 6, 2) != first);
+}
+
+TEST_CASE("mixup: several threads that mix at once do not disturb each other") {
+  const auto whole = some_data<double>();
+  const class_probabilities soft{whole, classes};
+  const mixup mixed{soft, {.alpha = 0.7}};
+  const auto all_of = [&] {
+    std::vector<double> all;
+    for (std::size_t i = 0; i < 5 * samples; ++i) {
+      std::vector<double> x(pixels), y(classes);
+      soft.read(i % samples, std::span(x), std::span(y));
+      mixed(std::span(x), std::span(y), whole.sample_shape(), sample_key(1, i / samples, i % samples));
+      all.insert(all.end(), x.begin(), x.end());
+    }
+    return all;
+  };
+  const std::vector<double> expected = all_of();
+  std::vector<std::vector<double>> found(3);
+  std::vector<std::thread> threads;
+  for (auto& own : found) threads.emplace_back([&] { own = all_of(); });
+  for (std::thread& each : threads) each.join();
+  for (const auto& own : found) CHECK(own == expected);
 }
 
 TEST_CASE("mixup: a loader that goes on in the middle of an epoch reads what it would have read") {
