@@ -55,12 +55,14 @@
 #include <cairn/device/workers.hpp>         // the threads inside one operation
 
 #include <cairn/data/checksum.hpp>               // a checksum of bytes
+#include <cairn/data/class_probabilities.hpp>    // probabilities of classes as targets
 #include <cairn/data/color_jitter.hpp>           // brightness, contrast, saturation and hue of an image
 #include <cairn/data/compose.hpp>                // several transforms as one
 #include <cairn/data/crc32c.hpp>                 // the checksum of event files
 #include <cairn/data/dataset.hpp>                // the concept: numbered samples
 #include <cairn/data/dataset_fingerprint.hpp>    // a number that identifies a dataset
 #include <cairn/data/distributed_sampler.hpp>    // which samples a rank reads in an epoch, shuffled
+#include <cairn/data/feature_statistics.hpp>     // the mean and the deviation of each feature
 #include <cairn/data/file.hpp>                   // a file that is written completely or not at all
 #include <cairn/data/image_dataset.hpp>          // bytes of pixels, scaled as they are read
 #include <cairn/data/image_part.hpp>             // the extents of an image, and a part that is drawn
@@ -70,6 +72,7 @@
 #include <cairn/data/loader_without_batch.hpp>   // the error of a loader without batch<N>
 #include <cairn/data/make_folder.hpp>            // makes the folders of files to be written
 #include <cairn/data/minibatch.hpp>              // the batch that a loader returns
+#include <cairn/data/mixup.hpp>                  // mixes samples with others
 #include <cairn/data/number_of_text.hpp>         // a text as a number
 #include <cairn/data/owned_tensor.hpp>           // rows of samples that own their memory
 #include <cairn/data/permutation.hpp>            // a shuffle that depends on its seed alone
@@ -165,6 +168,8 @@
 #include <cairn/ops/softmax_cross_entropy/softmax_cross_entropy.hpp> // -log softmax at a class, averaged
 #include <cairn/ops/squared_norm/cpu.hpp>                            // squared norm on a cpu
 #include <cairn/ops/squared_norm/squared_norm.hpp>                   // the sum of squares
+#include <cairn/ops/standardize/cpu.hpp>                             // standardize on a cpu
+#include <cairn/ops/standardize/standardize.hpp>                     // features minus their means, divided by their deviations
 #include <cairn/ops/transfer/cpu.hpp>                                // transfer on a cpu
 #include <cairn/ops/transfer/transfer.hpp>                           // copies between the host and a device
 #include <cairn/ops/window.hpp>                                      // how a window moves over images
@@ -240,6 +245,7 @@
 #include <cairn/layer/silu.hpp>                    // SiLU
 #include <cairn/layer/sinusoidal_positions.hpp>    // SinusoidalPositions
 #include <cairn/layer/softmax.hpp>                 // Softmax
+#include <cairn/layer/standardize.hpp>             // preprocess::Standardize<Features>
 #include <cairn/layer/started.hpp>                 // a layer with other initial values, normal_weights
 #include <cairn/layer/sum.hpp>                     // Sum<Layers...>: of a tensor each
 #include <cairn/layer/tanh.hpp>                    // Tanh
@@ -314,6 +320,7 @@
 #include <cairn/train/fixed_session.hpp>                  // evaluates a network for a thread with a deadline
 #include <cairn/train/host_copy.hpp>                      // a copy of a device's data that the host can access
 #include <cairn/train/input_arrays.hpp>                   // several arrays as the inputs of a step
+#include <cairn/train/learn_statistics.hpp>               // sets the statistics of a preprocess::Standardize
 #include <cairn/train/losses/bce_with_logits_loss.hpp>    // binary cross entropy of logits
 #include <cairn/train/losses/class_weights.hpp>           // a weight for each class
 #include <cairn/train/losses/cross_entropy_loss.hpp>      // CrossEntropyLoss

@@ -39,4 +39,5 @@
 #include <cairn/ops/softmax/cuda.cuh>               // softmax on a GPU
 #include <cairn/ops/softmax_cross_entropy/cuda.cuh> // softmax cross entropy on a GPU
 #include <cairn/ops/squared_norm/cuda.cuh>          // squared norm on a GPU
+#include <cairn/ops/standardize/cuda.cuh>           // standardize on a GPU
 #include <cairn/ops/transfer/cuda.cuh>              // transfer on a GPU

@@ -59,6 +59,8 @@ void use(cpu::queue& q, T* y, const T* x, double* loss, const int* i) {
   layer_norm_backward(q, 2, 2, y, y, y, x, x, x, x);
   rms_norm_forward(q, 2, 2, 1e-5, y, y, x, x);
   rms_norm_backward(q, 2, 2, y, y, x, x, x, x);
+  standardize(q, 2, 2, y, x, x, x);
+  standardize_backward(q, 2, 2, y, x, x);
   softmax_forward(q, 2, 2, y, x);
   softmax_backward(q, 2, 2, y, x, x);
   batch_norm_forward(q, 2, 2, 1e-5, y, y, x, x, x);

@@ -38,6 +38,7 @@ inline constexpr bound_of_op bounds[] = {
     {"batch_norm far from 0", 2e-4, 1e-12},
     {"batch_norm in parts far from 0", 2e-3, 1e-10}, // a variance from a sum of squares
     {"group_norm", 1e-5, 1e-13},
+    {"standardize", 5e-7, 1e-15},
     {"softmax", 1e-6, 1e-14},
     {"embedding", 2e-6, 1e-15},
     // positions: an error of a frequency counts once for each position before

@@ -140,6 +140,7 @@ TEST_CASE("cuda: examples/gpus.md tells which layers, losses and optimizers trai
   all.add<layer_on<SinusoidalPositions>>("layers", "SinusoidalPositions");
   all.add<layer_on<RotaryEmbedding<2>>>("layers", "RotaryEmbedding");
   all.add<layer_on<DenseTransition<4>>>("layers", "DenseTransition");
+  all.add<layer_on<preprocess::Standardize<4>>>("layers", "preprocess::Standardize");
   all.add<layer_on<Residual<Linear<4, 4>>>>("blocks", "Residual");
   all.add<layer_on<Repeat<2, Linear<4, 4>>>>("blocks", "Repeat");
   all.add<layer_on<Concat<Linear<4, 4>, Linear<4, 4>>>>("blocks", "Concat");

@@ -26,6 +26,7 @@
 #include <cairn/ops/soft_cross_entropy/soft_cross_entropy.hpp>
 #include <cairn/ops/softmax/softmax.hpp>
 #include <cairn/ops/softmax_cross_entropy/softmax_cross_entropy.hpp>
+#include <cairn/ops/standardize/standardize.hpp>
 
 namespace testing {
 
@@ -40,6 +41,7 @@ concept has_every_op =
     cairn::detail::rms_norm_runs_on<Queue, T> && cairn::detail::softmax_runs_on<Queue, T> &&
     cairn::detail::softmax_cross_entropy_runs_on<Queue, T, std::int32_t> && cairn::detail::soft_cross_entropy_runs_on<Queue, T> &&
     cairn::detail::checks_gradients<Queue> && cairn::detail::bce_with_logits_runs_on<Queue, T> &&
-    cairn::detail::sgd_runs_on<Queue, cairn::accumulated<T>> && cairn::detail::adam_runs_on<Queue, cairn::accumulated<T>>;
+    cairn::detail::standardize_runs_on<Queue, T> && cairn::detail::sgd_runs_on<Queue, cairn::accumulated<T>> &&
+    cairn::detail::adam_runs_on<Queue, cairn::accumulated<T>>;
 
 } // namespace testing

@@ -238,6 +238,29 @@ def batch_norm():
     write("batch_norm/evaluated", module(torch.tensor(VALUES["batch_norm/input"]).double().reshape(7, 19)))
 
 
+class Standardize(nn.Module):
+    """As torchvision's Normalize(mean, std), of the last extent."""
+
+    def __init__(self, mean, std):
+        super().__init__()
+        self.register_buffer("mean", mean)
+        self.register_buffer("std", std)
+
+    def forward(self, x):
+        return (x - self.mean) / self.std
+
+
+def standardized():
+    """The statistics of rows, as torch finds them, and the layer with these rounded to float, on other rows."""
+    torch.manual_seed(47)
+    rows = random(50, 7) * torch.arange(1, 8).double() + 10 * torch.arange(7).double()
+    rows = rows.float().double()
+    write("standardize/rows", rows)
+    write("standardize/mean", rows.mean(0))
+    write("standardize/std", rows.std(0, correction=0))
+    layer("standardize", Standardize(rows.mean(0).float(), rows.std(0, correction=0).float()), 4, 3, 7)
+
+
 def embedding():
     """A vocabulary of which one word comes three times and some do not come at all."""
     module = nn.Embedding(11, 6).double()
@@ -878,7 +901,7 @@ def main():
     for part in (layers, losses, optimizers, schedules, clipping, several, batch_norm, embedding, more_losses, tied, generator,
                  weights, images, image_network, dense_block, residual_network, densenet, flattened, weighted_losses,
                  averages, attention, transformer, positions, activations, rows, recurrent, sums, cross_attention, masks,
-                 loss_scaling, language_models):
+                 loss_scaling, language_models, standardized):
         part()
     with open(arguments.output, "w", encoding="ascii") as file:
         file.write(f"# Written by make.py with PyTorch {torch.__version__.split('+')[0]}; not to be edited.\n")

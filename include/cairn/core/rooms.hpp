@@ -27,6 +27,9 @@ namespace cairn::files {}
 // cairn::samplers: orders of samples besides sampler and sequential_sampler.
 namespace cairn::samplers {}
 
+// cairn::preprocess: statistics of data, and the layer that standardizes its features.
+namespace cairn::preprocess {}
+
 // cairn::text: texts as tokens, and datasets of tokens.
 namespace cairn::text {}
 

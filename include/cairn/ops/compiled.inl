@@ -90,7 +90,10 @@
                                                      const cross_entropy_options<T>&);                                           \
   EXTERN template void softmax_cross_entropy<T, int>(cpu::queue&, double*, T*, matrix<const T>, const int*,                      \
                                                      const cross_entropy_options<T>&, const strip_of_rows&);                     \
-  EXTERN template void squared_norm<T>(cpu::queue&, double*, const T*, std::size_t);
+  EXTERN template void squared_norm<T>(cpu::queue&, double*, const T*, std::size_t);                                             \
+  EXTERN template void standardize<T>(cpu::queue&, std::size_t, std::size_t, T*, const T*, const accumulated<T>*,                \
+                                      const accumulated<T>*);                                                                    \
+  EXTERN template void standardize_backward<T>(cpu::queue&, std::size_t, std::size_t, T*, const T*, const accumulated<T>*);
 
 // Products by packed weights, and in parts of ops, are of float or double.
 #define CAIRN_COMPILED_PRODUCTS(EXTERN, T)                                                                                       \

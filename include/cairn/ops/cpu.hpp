@@ -37,6 +37,7 @@
 #include <cairn/ops/softmax/cpu.hpp>
 #include <cairn/ops/softmax_cross_entropy/cpu.hpp>
 #include <cairn/ops/squared_norm/cpu.hpp>
+#include <cairn/ops/standardize/cpu.hpp>
 #include <cairn/ops/transfer/cpu.hpp>
 
 #if CAIRN_WITH_COMPILED

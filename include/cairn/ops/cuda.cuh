@@ -35,4 +35,5 @@
 #include <cairn/ops/softmax/cuda.cuh>
 #include <cairn/ops/softmax_cross_entropy/cuda.cuh>
 #include <cairn/ops/squared_norm/cuda.cuh>
+#include <cairn/ops/standardize/cuda.cuh>
 #include <cairn/ops/transfer/cuda.cuh>

@@ -53,6 +53,8 @@ void use(cuda::queue& q, T* y, const T* x, double* loss, const std::int32_t* i) 
   layer_norm_backward(q, 2, 2, y, y, y, x, x, x, x);
   rms_norm_forward(q, 2, 2, 1e-5, y, y, x, x);
   rms_norm_backward(q, 2, 2, y, y, x, x, x, x);
+  standardize(q, 2, 2, y, x, x, x);
+  standardize_backward(q, 2, 2, y, x, x);
   softmax_forward(q, 2, 2, y, x);
   softmax_backward(q, 2, 2, y, x, x);
   batch_norm_forward(q, 2, 2, 1e-5, y, y, x, x, x);
@@ -132,6 +134,8 @@ void use_sixteen_bits(cuda::queue& q, T* y, const T* x, float* sums, double* los
   layer_norm_backward(q, 2, 2, y, sums, sums, x, x, wide, x);
   rms_norm_forward(q, 2, 2, 1e-5, y, sums, x, x);
   rms_norm_backward(q, 2, 2, y, sums, x, x, wide, x);
+  standardize(q, 2, 2, y, x, wide, wide);
+  standardize_backward(q, 2, 2, y, x, wide);
   softmax_forward(q, 2, 2, y, x);
   softmax_backward(q, 2, 2, y, x, x);
   embedding_forward(q, 2, 2, 2, y, x, i);

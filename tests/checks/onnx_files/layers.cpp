@@ -31,9 +31,8 @@ void write_layers() {
   using namespace layers;
   write<Sequential<Input<6>, Concat<ReLU, LeakyReLU<percent<20>>, ELU<fraction{1, 2}>, GELU, TanhGELU, SiLU, Tanh, Sigmoid,
                                     Dropout<>, ScaledSquare>>>("layers of elements");
-  write<Sequential<
-      Input<6>, Concat<Linear<6, 3>, Linear<6, 3, false>, Softmax, LayerNorm<6>, RMSNorm<6>, BatchNorm1d<6>, GroupNorm<3, 6>>>>(
-      "layers of a row");
+  write<Sequential<Input<6>, Concat<Linear<6, 3>, Linear<6, 3, false>, Softmax, LayerNorm<6>, RMSNorm<6>, BatchNorm1d<6>,
+                                    GroupNorm<3, 6>, preprocess::Standardize<6>>>>("layers of a row");
   write<Sequential<Input<5, 6>, Concat<Linear<6, 3>, Linear<6, 3, false>, Softmax, LayerNorm<6, fraction{1, 1000}>,
                                        RMSNorm<6, fraction{1, 1000}>, BatchNorm1d<6>, GroupNorm<2, 6>>>>("layers of rows");
   write<Sequential<Input<5, 6>, Concat<LearnedPositions<5, 6>, LearnedPositions<8, 6>, SinusoidalPositions>>>("positions");
@@ -45,8 +44,8 @@ void write_layers() {
   write<Sequential<Inputs<integers<>>, Embedding<11, 6, padding_idx<2>>, head_in_strips<Linear<6, 9>, 8>>>("head_in_strips");
   write<Sequential<Inputs<integers<5>, dims<5, 3>>, Sum<Embedding<11, 6>, Linear<3, 6>>>>("Sum");
 
-  write<Image<Concat<Conv2d<4, 6, 3, padding<1>>, BatchNorm2d<4>, GroupNorm<2, 4>, Softmax, LayerNorm<4>, DenseTransition<2>>>>(
-      "layers of images");
+  write<Image<Concat<Conv2d<4, 6, 3, padding<1>>, BatchNorm2d<4>, GroupNorm<2, 4>, Softmax, LayerNorm<4>,
+                     preprocess::Standardize<4>, DenseTransition<2>>>>("layers of images");
   write<Image<Conv2d<4, 6, 3, stride<2, 1>, padding<1, 2>, dilation<1, 2>, groups<2>, no_bias>, BatchNorm2d<6>, ReLU,
               Conv2d<6, 4, 3, kernel_width<5>, padding<1>>, LayerNorm<4>, Conv2d<4, 3, 1>, Flatten, Linear<84, 3>>>(
       "Conv2d, Flatten");

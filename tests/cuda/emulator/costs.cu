@@ -163,6 +163,10 @@ void add_rows(list& all) {
     of("layer_norm backward", [=](cuda::queue& q, const arrays& a) {
       layer_norm_backward(q, rows, features, a.to(0), a.to(1), a.to(2), a.from(3), a.from(4), a.from(5), a.from(6));
     });
+    of("standardize",
+       [=](cuda::queue& q, const arrays& a) { standardize(q, rows, features, a.to(0), a.from(1), a.from(2), a.from(3)); });
+    of("standardize backward",
+       [=](cuda::queue& q, const arrays& a) { standardize_backward(q, rows, features, a.to(0), a.from(1), a.from(2)); });
     of("rms_norm", [=](cuda::queue& q, const arrays& a) {
       rms_norm_forward(q, rows, features, 1e-5, a.to(0), a.to(1), a.from(2), a.from(3));
     });

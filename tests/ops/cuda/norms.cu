@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
+#include <cmath>
 #include <type_traits>
+#include <vector>
 
 #include <cairn/ops/cpu.hpp>
 #include <cairn/ops/cuda.cuh>
@@ -78,6 +80,32 @@ TEST_CASE("cuda: RMSNorm agrees with the cpu's, of many rows as well") {
             const std::remove_cvref_t<decltype(g.out[0])> unwanted = nullptr;
             rms_norm_backward(q, n, m, g.out[3], unwanted, dy, g.in[0], inverses, g.in[1]);
           }) <= 1);
+  }
+}
+
+TEST_CASE("cuda: Standardize agrees with the cpu's, and of floats bit for bit, also in place") {
+  for (const auto& shape : {std::pair{1U, 1U}, {37U, 1U}, {37U, 37U}, {37U, 40U}, {5U, 700U}, {3000U, 8U}, {5000U, 3U}}) {
+    const auto rows = shape.first, features = shape.second;
+    CAPTURE(rows);
+    CAPTURE(features);
+    const std::size_t n = rows, m = features, size = n * m;
+    testing::operands all{.in = {normal(size, 1), normal(m, 2), normal(m, 3)}, .out = {normal(size, 4), normal(size, 5)}};
+    for (double& deviation : all.in[2]) deviation = 0.5 + std::abs(deviation);
+    CHECK(over("standardize", all, [&](auto& q, const auto& g) {
+            standardize(q, n, m, g.out[0], g.in[0], g.in[1], g.in[2]);
+            const auto* const dy = g.out[1]; // overwritten by the input gradient
+            standardize_backward(q, n, m, g.out[1], dy, g.in[2]);
+          }) <= 1);
+
+    const std::vector<float> x(all.in[0].begin(), all.in[0].end()), mean(all.in[1].begin(), all.in[1].end()),
+        deviation(all.in[2].begin(), all.in[2].end());
+    std::vector<float> y(size);
+    const testing::on_gpu<float> gx(x, 0), gmean(mean, 0), gdeviation(deviation, 0);
+    cpu processor;
+    standardize(processor.compute(), n, m, y.data(), x.data(), mean.data(), deviation.data());
+    standardize(testing::gpu().compute(), n, m, gx.data(), static_cast<const float*>(gx.data()),
+                static_cast<const float*>(gmean.data()), static_cast<const float*>(gdeviation.data()));
+    CHECK(gx.back() == y);
   }
 }
 

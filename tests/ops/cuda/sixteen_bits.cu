@@ -204,6 +204,17 @@ TEST_CASE_TEMPLATE("cuda, 16 bits: rows are normalised, and dropped elements are
     rms_norm_backward(here, rows, columns, dx.data(), dw.data(), dy.data(), x.data(), kept.data(), w.data());
     rms_norm_backward(there, rows, columns, gdx.data(), gdw.data(), pdy, px, static_cast<const float*>(gkept.data()), pw);
     alike(1e-4);
+    std::vector<float> mean(columns), deviation(columns);
+    for (std::size_t j = 0; j < columns; ++j)
+      mean[j] = static_cast<float>(w[j]), deviation[j] = 0.5F + std::abs(static_cast<float>(b[j]));
+    const testing::on_gpu<float> gmean(mean, 0), gdeviation(deviation, 0);
+    const float *const pmean = gmean.data(), *const pdeviation = gdeviation.data();
+    standardize(here, rows, columns, y.data(), x.data(), mean.data(), deviation.data());
+    standardize(there, rows, columns, gy.data(), px, pmean, pdeviation);
+    standardize_backward(here, rows, columns, dx.data(), dy.data(), deviation.data());
+    standardize_backward(there, rows, columns, gdx.data(), pdy, pdeviation);
+    CHECK(distance(gy.back(), y) == 0); // a difference and a quotient in float, on both
+    CHECK(distance(gdx.back(), dx) == 0);
     softmax_forward(here, rows, columns, y.data(), x.data());
     softmax_forward(there, rows, columns, gy.data(), px);
     CHECK(distance(gy.back(), y) <= last_place<T>);

@@ -6,8 +6,17 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
+#include <cairn/core/random_normal.hpp>
+#include <cairn/data/class_probabilities.hpp>
+#include <cairn/data/distributed_sampler.hpp>
+#include <cairn/data/loader.hpp>
+#include <cairn/data/mixup.hpp>
+#include <cairn/data/sequential_sampler.hpp>
+#include <cairn/data/tensor_dataset.hpp>
+#include <cairn/train/fit/accuracy.hpp>
 #include <cairn/train/losses/bce_with_logits_loss.hpp>
 #include <cairn/train/losses/cross_entropy_loss.hpp>
 
@@ -89,6 +98,27 @@ TEST_CASE("SoftCrossEntropyLoss: options that cannot be are named") {
   CHECK_THROWS_WITH_AS(few.check_targets(&target, 1, {3}), doctest::Contains("expected a weight for each of 3 classes, found 2"),
                        input_error);
   CHECK_THROWS_WITH_AS(strange.check_targets(&target, 1, {3}), doctest::Contains("label_smoothing from 0 to 1"), input_error);
+}
+
+// Points around the corners of a square, whose classes are those of a diagonal: no line parts them.
+TEST_CASE("SoftCrossEntropyLoss: a network learns from samples that are mixed") {
+  std::vector<float> x(400);
+  std::vector<std::int32_t> y(200);
+  ops::fill_normal(std::span<float>(x), types::random_key{.seed = 4});
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    y[i] = static_cast<std::int32_t>((i + i / 2) % 2);
+    x[2 * i] = x[2 * i] / 4 + static_cast<float>(i % 2), x[2 * i + 1] = x[2 * i + 1] / 4 + static_cast<float>(i / 2 % 2);
+  }
+  const tensor_dataset points{sample_array{shape{2}, x}, sample_array{shape{}, y}};
+  const vision::class_probabilities soft{points, 2};
+  trainer<Sequential<Linear<2, 32>, ReLU, Linear<32, 2>>, SoftCrossEntropyLoss, SGD, batch<20>> train{
+      SGD{.learning_rate = 0.2, .momentum = 0.9}, {.seed = 3}};
+  loader mixed{soft, sampler{}, batch<20>{}, vision::mixup{soft, {.alpha = 0.2}}};
+  loader plain{points, sequential_sampler{}, batch<20>{}};
+  CHECK(accuracy(train, plain) < 0.8);
+  for (int epoch = 0; epoch < 40; ++epoch)
+    for (const auto& [samples, targets] : mixed) train.step(samples, targets);
+  CHECK(accuracy(train, plain) > 0.9);
 }
 
 } // namespace soft_cross_entropy_loss_tests

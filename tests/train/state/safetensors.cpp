@@ -21,9 +21,11 @@
 #include <cairn/layer/gelu.hpp>
 #include <cairn/layer/inputs.hpp>
 #include <cairn/layer/max_pool2d.hpp>
+#include <cairn/layer/standardize.hpp>
 #include <cairn/layer/tied.hpp>
 #include <cairn/net/concat.hpp>
 #include <cairn/net/frozen.hpp>
+#include <cairn/train/learn_statistics.hpp>
 #include <cairn/train/model.hpp>
 #include <cairn/train/trainer.hpp>
 #include <doctest/doctest.h>
@@ -189,6 +191,25 @@ TEST_CASE("safetensors: a frozen part is in the file by the same names") {
   save_weights(a, path);
   CHECK(load_weights(b, path).is_all());
   CHECK(all_weights<float>(b) == all_weights<float>(a));
+}
+
+TEST_CASE("safetensors: the statistics of a Standardize are in the file, after a Flatten of images in torch's order") {
+  const folder here;
+  const std::string path = here.path / "net.safetensors";
+  using Scaled = Sequential<Input<1, 2, 2>, preprocess::Standardize<2>, Flatten, preprocess::Standardize<4>, Linear<4, classes>>;
+  training<Scaled> train{testing::momentum, {.seed = 3}};
+  preprocess::set_statistics(train, {{1, 2}, {3, 4}}, "0");
+  preprocess::set_statistics(train, {{1, 2, 3, 4}, {5, 6, 7, 8}}, "2");
+  save_weights(train, path);
+  model<Scaled, batch<6>> net{{.seed = 4}};
+  CHECK(load_weights(net, path).is_all());
+  CHECK(all_weights<float>(net) == all_weights<float>(train));
+  files::safetensors_file file(path);
+  std::vector<float> mean(2), std_of_pixels(4);
+  file.read(*file.find("0.mean"), std::span(mean));
+  file.read(*file.find("2.std"), std::span(std_of_pixels));
+  CHECK(mean == std::vector<float>{1, 2});
+  CHECK(std_of_pixels == std::vector<float>{5, 7, 6, 8}); // both pixels of the first channel, then those of the second
 }
 
 TEST_CASE("safetensors: torch counts batches, which is no fault") {

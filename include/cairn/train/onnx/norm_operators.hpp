@@ -10,6 +10,7 @@
 #include <cairn/layer/group_norm.hpp>
 #include <cairn/layer/layer_norm.hpp>
 #include <cairn/layer/rms_norm.hpp>
+#include <cairn/layer/standardize.hpp>
 #include <cairn/train/onnx/layer_writer.hpp>
 #include <cairn/train/onnx/operators.hpp>
 
@@ -40,6 +41,11 @@ struct operators<LayerNorm<Features, Eps>> {
     at.output(at.node("LayerNormalization", {at.input(), at.parameter(0), at.parameter(1)},
                       {{"axis", -1}, {"epsilon", LayerNorm<Features, Eps>::eps}}));
   }
+};
+
+template <std::size_t Features>
+struct operators<preprocess::Standardize<Features>> {
+  static void write(layer_writer& at) { at.output(at.node("Div", {at.node("Sub", {at.input(), at.buffer(0)}), at.buffer(1)})); }
 };
 
 // x / sqrt(mean of x^2 + eps) weight; the operator RMSNormalization is of operator set 23.
