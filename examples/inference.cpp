@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Inference with a trained network: a model has parameters and the arena of an evaluation, but no loss, optimizer or gradients.
-// It reads weights from a file, for example a state of examples/resume, and evaluates images one at a time, many at once, and
-// one at a time on several threads that share the weights.
+// It reads weights from a file, for example a state of examples/resume, and evaluates images one at a time, many at once, with
+// weights of fewer bytes, and one at a time on several threads that share the weights.
 //
 //   inference --weights resume_run/best.safetensors
 //
@@ -17,6 +17,7 @@
 #include <span>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <cairn/cairn.hpp>
@@ -42,7 +43,7 @@ double seconds_of(const auto& work) {
 
 // Evaluates the images `rows` at a time into memory that is allocated once: after the first call nothing is allocated.
 template <std::size_t Rows>
-void answer(const model<Net, batch<Rows>>& net, const vision::digit_images<float>& digits, report::table& results) {
+void answer(const model<Net, batch<Rows>>& net, const char* of, const vision::digit_images<float>& digits, report::table& results) {
   std::vector<float> images(Rows * 784), outputs(Rows * 10);
   std::vector<int> labels(Rows);
   std::vector<double> seconds;
@@ -57,9 +58,9 @@ void answer(const model<Net, batch<Rows>>& net, const vision::digit_images<float
   std::sort(seconds.begin(), seconds.end());
   const double median = seconds[seconds.size() / 2], late = seconds[seconds.size() * 99 / 100];
   char percent[16], rate[32];
-  std::snprintf(percent, sizeof percent, "%.1f %%", 100 * static_cast<double>(right) / static_cast<double>(seen));
+  std::snprintf(percent, sizeof percent, "%.2f %%", 100 * static_cast<double>(right) / static_cast<double>(seen));
   std::snprintf(rate, sizeof rate, "%.0f images/s", static_cast<double>(Rows) / median);
-  results.row({std::to_string(Rows), report::format_duration(median), report::format_duration(late), rate, percent,
+  results.row({std::to_string(Rows), of, report::format_duration(median), report::format_duration(late), rate, percent,
                report::format_bytes(model<Net, batch<Rows>>::plan::evaluated::arena)});
 }
 
@@ -100,9 +101,14 @@ int program(int count, char** words) {
     model<Net, batch<many>> all;
     load_weights(one, weights);
     all.copy_parameters(one);
-    report::table results({"images at once", "latency, median", "99th percentile", "rate", "right", "arena"});
-    answer(one, digits, results);
-    answer(all, digits, results);
+    report::table results({"images at once", "weights", "latency, median", "99th percentile", "rate", "right", "arena"});
+    answer(one, "float", digits, results);
+    for (const auto& [format, name] : {std::pair(ops::weight_format::bfloat16, "bfloat16"), std::pair(ops::weight_format::int8, "int8")}) {
+      model<Net, batch<1>> narrow{{.threads = 1, .weights = format}};
+      narrow.copy_parameters(one);
+      answer(narrow, name, digits, results);
+    }
+    answer(all, "float", digits, results);
     std::printf("%s\n", results.text().c_str());
     std::vector<float> images;
     for (const auto& [x, y] : loader{digits.test, sequential_sampler{}, batch<many>{}})

@@ -57,6 +57,7 @@ struct job {
   double temperature = 0.8;
   std::size_t top_k = 0;
   std::string prompt;
+  std::string weights = "float"; // the numbers in which the model that writes packs its weights
   std::uint64_t seed = 1;
   std::string curve = "gpt_curve.svg";
 };
@@ -70,6 +71,7 @@ struct result {
   double held_out = 0;                   // loss
   std::uint64_t weights = 0;
   double tokens_a_second = 0; // of the sample
+  double held_out_of_model = 0; // with its packed weights
   std::string sample;
 };
 
@@ -82,11 +84,20 @@ using model = ddp<checkpoint<Policy, Net>, any_rank, bucket_bytes<1_MiB>>;
 using solved_curve = memory_curve<Net, capacity>;
 using solved_step = solved_curve::step;
 
+ops::weight_format format_of(const std::string& word) {
+  if (word == "float") return ops::weight_format::own;
+  if (word == "bfloat16") return ops::weight_format::bfloat16;
+  if (word == "int8") return ops::weight_format::int8;
+  throw input_error("expected --weights float, bfloat16 or int8, found '" + word + "'");
+}
+
 // Writes on after the prompt, or after a line break.
 template <class Trainer>
-void write(const Trainer& train, const text::characters& letters, const job& j, result& out) {
-  cairn::model<Net, batch<1>> net;
+void write(const Trainer& train, const material& m, const job& j, result& out) {
+  const text::characters& letters = m.letters;
+  cairn::model<Net, batch<1>> net{{.weights = format_of(j.weights)}};
   net.copy_parameters(train);
+  if (j.weights != "float") out.held_out_of_model = held_out_loss_of_model<1>(net, m.held_out());
   const std::vector<std::int32_t> prompt = j.prompt.empty() ? std::vector<std::int32_t>{0} : letters.encode(j.prompt);
   const auto start = std::chrono::steady_clock::now();
   const std::vector<std::int32_t> written = text::generate(net, prompt,
