@@ -90,7 +90,8 @@ TEST_CASE("image_folder: classes and files are sorted as by torchvision, and wha
   CHECK(data.classes() == std::vector<std::string>{"Zebra", "cat", "dog"});
   CHECK(data.size() == 7);
   // ImageFolder sorts the folders of a class by their paths, then the files of each.
-  const std::vector<std::string> files{"Zebra/1.png", "cat/b.png", "cat/z.jpeg", "cat/a/1.png", "cat/a-b/2.png", "dog/a.PNG", "dog/b.jpg"};
+  const std::vector<std::string> files{"Zebra/1.png",   "cat/b.png", "cat/z.jpeg", "cat/a/1.png",
+                                       "cat/a-b/2.png", "dog/a.PNG", "dog/b.jpg"};
   REQUIRE(data.size() == files.size());
   for (std::size_t i = 0; i < files.size(); ++i) CHECK(data.path(i) == (here.path / files[i]).string());
   const auto labels = data.labels();
@@ -132,8 +133,10 @@ TEST_CASE("image_folder: images of one channel are grey, and those that fit keep
 
 TEST_CASE("image_folder: three threads of a loader give the order and the bits of none, and of one") {
   const folder here;
-  const std::array<const char*, 6> kinds{"colour_8.png", "colour.jpg", "progressive.jpg", "ink.jpg", "interlaced.png", "palette_4.png"};
-  for (std::size_t i = 0; i < 60; ++i) put(here, "class" + std::to_string(i % 3) + "/" + std::to_string(i) + ".png", kinds[i % 6]);
+  const std::array<const char*, 6> kinds{"colour_8.png", "colour.jpg",     "progressive.jpg",
+                                         "ink.jpg",      "interlaced.png", "palette_4.png"};
+  for (std::size_t i = 0; i < 60; ++i)
+    put(here, "class" + std::to_string(i % 3) + "/" + std::to_string(i) + ".png", kinds[i % 6]);
   const vision::image_folder data(here.path, shape{10, 9, 3});
   const auto pass = [&](std::size_t prefetch, std::size_t threads) {
     loader batches{data, sampler{}, batch<7>{}, vision::random_horizontal_flip{}, {.prefetch = prefetch, .threads = threads}};
@@ -167,9 +170,11 @@ TEST_CASE("image_folder: it can be split, drawn from by weights, and ends a pass
     for (const auto& [images, targets] : batches) seen += images.rows();
   });
   CHECK(seen == 1);
-  CHECK(said.find((here.path / "cat/b.png").string() + ": expected a PNG or JPEG image, found bytes of no known format") != said.npos);
+  CHECK(said.find((here.path / "cat/b.png").string() + ": expected a PNG or JPEG image, found bytes of no known format") !=
+        said.npos);
   fs::remove(here.path / "dog/b.jpg");
-  CHECK(said_by([&] { sample(data, 6); }).find("dog/b.jpg: expected a PNG or JPEG file, found No such file") != std::string::npos);
+  CHECK(said_by([&] { sample(data, 6); }).find("dog/b.jpg: expected a PNG or JPEG file, found No such file") !=
+        std::string::npos);
 }
 
 TEST_CASE("image_folder: its fingerprint changes with names, contents and options, and not with the place") {
@@ -197,7 +202,8 @@ TEST_CASE("image_folder: its fingerprint changes with names, contents and option
   CHECK(of(moved) == first);
   auto bytes = bytes_of((moved.path / "cat/b.png").string()); // as long as before
   bytes[100] ^= 1;
-  std::ofstream(moved.path / "cat/b.png", std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  std::ofstream(moved.path / "cat/b.png", std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   CHECK(of(moved) != first);
   const vision::image_folder data(here.path, shape{4, 4, 3});
   fs::remove(here.path / "cat/b.png");
@@ -215,24 +221,28 @@ TEST_CASE("image_folder: symbolic links are followed, but not in a circle") {
   CHECK(data.classes() == std::vector<std::string>{"Zebra", "cat", "dog", "fish"});
   CHECK(data.size() == 9);
   fs::create_directory_symlink(here.path / "cat", here.path / "cat/a/again");
-  CHECK(said_of(here).find("cat/a/again': expected a folder or an image, found a link to a folder that it lies in") != std::string::npos);
+  CHECK(said_of(here).find("cat/a/again': expected a folder or an image, found a link to a folder that it lies in") !=
+        std::string::npos);
 }
 
 TEST_CASE("image_folder: a folder that cannot be a dataset is an error that says why") {
   folder here;
-  CHECK(said_of(here) == "image_folder: '" + here.path.string() +
-                             "': expected a folder for each class, with its images in it, found no folder");
+  CHECK(said_of(here) ==
+        "image_folder: '" + here.path.string() + "': expected a folder for each class, with its images in it, found no folder");
   put(here, "1.png");
   CHECK(said_of(here).ends_with("found no folder"));
-  CHECK(said_by([&] { vision::image_folder(here.path / "none", shape{4, 4, 3}); })
-            .ends_with("none': expected a folder, found No such file or directory; check the path"));
-  CHECK(said_by([&] { vision::image_folder(here.path / "1.png", shape{4, 4, 3}); }).find("found Not a directory") != std::string::npos);
+  CHECK(said_by([&] {
+          vision::image_folder(here.path / "none", shape{4, 4, 3});
+        }).ends_with("none': expected a folder, found No such file or directory; check the path"));
+  CHECK(said_by([&] { vision::image_folder(here.path / "1.png", shape{4, 4, 3}); }).find("found Not a directory") !=
+        std::string::npos);
   put(here, "cat/1.png");
   fs::create_directories(here.path / "dog/inside");
   std::ofstream(here.path / "dog/1.webp") << "other";
   std::ofstream(here.path / "dog/inside/2.txt") << "other";
-  CHECK(said_of(here).ends_with("dog': expected at least one file whose name ends in .png, .jpg or .jpeg, found none among 2 files; "
-                                "put images into it, or remove the folder"));
+  CHECK(said_of(here).ends_with(
+      "dog': expected at least one file whose name ends in .png, .jpg or .jpeg, found none among 2 files; "
+      "put images into it, or remove the folder"));
   put(here, "dog/1.png");
   CHECK(said_of(here).empty());
   fs::create_symlink(here.path / "gone", here.path / "dog/gone.txt");
@@ -252,10 +262,11 @@ TEST_CASE("image_folder refuses shapes and options that do not fit") {
   CHECK_THROWS_WITH_AS(make(shape{4, 4, 2}), doctest::Contains("expected images (height, width, 3)"), input_error);
   CHECK_THROWS_AS(make(shape{4, 0, 3}), input_error);
   CHECK_THROWS_WITH_AS(make(shape{4}), doctest::Contains("found samples of rank 1"), input_error);
-  CHECK_THROWS_WITH_AS(make(shape{4, 4, 3}, {.scales = {{}, {}}}), doctest::Contains("one for each of 3 channels, found 2"), input_error);
-  CHECK_THROWS_AS(make(shape{4, 4, 3}, {.scales = {}}), input_error);
-  CHECK_THROWS_WITH_AS(make(shape{4, 4, 3}, {.scales = {{0, 0}}}), doctest::Contains("image_folder: expected a positive deviation"),
+  CHECK_THROWS_WITH_AS(make(shape{4, 4, 3}, {.scales = {{}, {}}}), doctest::Contains("one for each of 3 channels, found 2"),
                        input_error);
+  CHECK_THROWS_AS(make(shape{4, 4, 3}, {.scales = {}}), input_error);
+  CHECK_THROWS_WITH_AS(make(shape{4, 4, 3}, {.scales = {{0, 0}}}),
+                       doctest::Contains("image_folder: expected a positive deviation"), input_error);
   const vision::image_folder small(here.path, shape{4, 4, 3}, {.most_pixels = 1});
   CHECK(sample(small, 0).second == 0);
   CHECK(said_by([&] { sample(small, 1); }).find("cat/b.png: expected an image of at most 1 pixels") != std::string::npos);

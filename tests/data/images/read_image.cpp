@@ -66,7 +66,8 @@ TEST_CASE("read_image: PNGs of every kind are Pillow's bytes, JPEGs differ by 2 
     }
     REQUIRE(image.pixels.size() == each.pixels.size()); // another version of the library may round differently
     int farthest = 0;
-    for (std::size_t i = 0; i < image.pixels.size(); ++i) farthest = std::max(farthest, std::abs(image.pixels[i] - each.pixels[i]));
+    for (std::size_t i = 0; i < image.pixels.size(); ++i)
+      farthest = std::max(farthest, std::abs(image.pixels[i] - each.pixels[i]));
     CHECK(farthest <= 2);
   }
 }
@@ -126,9 +127,11 @@ TEST_CASE("read_image: errors name the file, the reason and the way out") {
   CHECK(has(said_of_text("hello"), "found bytes of no known format"));
   CHECK(has(said_of_text("GIF89a"), "found what seems to be GIF"));
   CHECK(has(said_of_text(std::string("II*\0", 4)), "found what seems to be TIFF"));
-  CHECK(has(said_of_text("\x89PNG\r\n\x1A\n"), "expected a whole and sound PNG file, found a damaged one: the file ends too early"));
+  CHECK(has(said_of_text("\x89PNG\r\n\x1A\n"),
+            "expected a whole and sound PNG file, found a damaged one: the file ends too early"));
   CHECK(has(said_of_text("\xFF\xD8\xFF"), "expected a whole and sound JPEG file, found a damaged one: "));
-  CHECK(has(said_by([&] { vision::read_image(here.path / "none.png"); }), "none.png: expected a PNG or JPEG file, found No such file"));
+  CHECK(has(said_by([&] { vision::read_image(here.path / "none.png"); }),
+            "none.png: expected a PNG or JPEG file, found No such file"));
   CHECK(has(said_by([&] { vision::read_image(here.path); }), "found Is a directory; check the path"));
 
   auto bytes = bytes_of(reference_image("colour_8.png"));
@@ -163,7 +166,8 @@ TEST_CASE("read_image: a JPEG of more than a thousand scans is refused") {
   // A grey image becomes one of three colours, each in scans of its own that have the pixels of the grey one.
   const auto grey = bytes_of(reference_image("grey.jpg"));
   const auto from = [&](std::size_t first, std::size_t end) {
-    return std::vector<std::uint8_t>(grey.begin() + static_cast<std::ptrdiff_t>(first), grey.begin() + static_cast<std::ptrdiff_t>(end));
+    return std::vector<std::uint8_t>(grey.begin() + static_cast<std::ptrdiff_t>(first),
+                                     grey.begin() + static_cast<std::ptrdiff_t>(end));
   };
   const std::size_t frame = place_of(grey, 0xC0), scan = place_of(grey, 0xDA);
   const auto with_scans = [&](std::size_t most) {

@@ -34,9 +34,9 @@ struct resampled_axis {
   std::size_t end(std::size_t extent) const { return std::min(extent, firsts.back() + most); }
 };
 
-// A triangle over each pixel of the result, as wide as two of its pixels where the image shrinks, so that all source pixels have a
-// part in it, and as two source pixels where it grows: linear between pixels, and antialiased. The result is pixels first …
-// first + count - 1 of `to`, which are what `from` pixels become.
+// The weights of source pixels are a triangle over each pixel of the result. Where the image shrinks it is as wide as two of the
+// result's pixels, so that every source pixel has a part: this is antialiased. Where it grows it is as wide as two source pixels:
+// this is linear between pixels. `from` pixels become `to` pixels; the result is those from `first` on, `count` of them.
 inline resampled_axis axis_of(std::size_t from, std::size_t to, std::size_t first, std::size_t count) {
   const double step = static_cast<double>(from) / static_cast<double>(to); // source pixels for each one
   const double reach = std::max(step, 1.0);

@@ -103,8 +103,8 @@ private:
   std::size_t others_ = 0;
 };
 
-// The classes and files of a folder, in the order of torchvision's ImageFolder. Throws file_error if there is no class, if a class
-// has no image, or if something cannot be read.
+// The classes and files of a folder, in the order of torchvision's ImageFolder. Throws file_error if there is no class, if a
+// class has no image, or if something cannot be read.
 inline folder_images images_in(const std::string& root) {
   folder_images out;
   for (std::string& name : visible_names(root)) {
@@ -121,8 +121,9 @@ inline folder_images images_in(const std::string& root) {
       throw file_error("image_folder: '" + root + "/" + out.classes[k] +
                        "': expected at least one file whose name ends in .png, .jpg or .jpeg, found none among " +
                        std::to_string(search.others()) + " files; put images into it, or remove the folder");
-    std::sort(out.images.begin() + static_cast<std::ptrdiff_t>(before), out.images.end(),
-              [](const folder_image& a, const folder_image& b) { return std::tie(a.folder, a.name) < std::tie(b.folder, b.name); });
+    std::sort(
+        out.images.begin() + static_cast<std::ptrdiff_t>(before), out.images.end(),
+        [](const folder_image& a, const folder_image& b) { return std::tie(a.folder, a.name) < std::tie(b.folder, b.name); });
   }
   return out;
 }

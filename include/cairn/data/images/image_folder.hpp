@@ -27,8 +27,8 @@ namespace cairn::types {
 
 // Options of a vision::image_folder, by name.
 struct image_folder_options {
-  vision::image_fit fit = vision::image_fit::scale; // how images of other extents get those of a sample
-  std::vector<vision::pixel_scale> scales{{}};      // one, or one for each channel
+  vision::image_fit fit = vision::image_fit::scale;      // how images of other extents get those of a sample
+  std::vector<vision::pixel_scale> scales{{}};           // one, or one for each channel
   std::size_t most_pixels = image_options{}.most_pixels; // of a file, height x width
 };
 
@@ -43,12 +43,12 @@ namespace cairn::vision {
 //   loader batches{data, sampler{}, batch<64>{}, {.prefetch = 4, .threads = 4}};
 //
 // Each folder in `root` is a class; its number, by the sorted names, is the target. Files in folders inside a class belong to it;
-// hidden names, files beside the classes and files with other endings than .png, .jpg and .jpeg are ignored. The constructor finds
-// and sorts all files, and reads none of them. read() reads, decodes and fits one image, in milliseconds rather than
+// hidden names, files beside the classes and files with other endings than .png, .jpg and .jpeg are ignored. The constructor
+// finds and sorts all files, and reads none of them. read() reads, decodes and fits one image, in milliseconds rather than
 // microseconds, and may be called from several threads: let several of a loader's threads do it. No image is kept in memory.
 //
-// How files become bytes is said at read_image, how they get their extents at fit_image. A byte then becomes a number of type T by
-// the pixel_scale of its channel, as in an image_dataset.
+// decode_image says how files become bytes, fit_image how these get other extents. A byte then becomes a number of type T by the
+// pixel_scale of its channel, as in an image_dataset.
 template <class T = float>
 class image_folder {
 public:
@@ -115,9 +115,10 @@ private:
   static detail::image_extents checked(const shape& image, const types::image_folder_options& how) {
     const detail::image_extents of = detail::extents_of_image(image, "image_folder");
     if (image.size() == 0 || (of.channels != 1 && of.channels != 3))
-      throw input_error("image_folder: expected images (height, width, 3), (height, width, 1) or (height, width), of at least one "
-                        "pixel, found " +
-                        detail::words_of_extents(of.height, of.width) + " with " + std::to_string(of.channels) + " channels");
+      throw input_error(
+          "image_folder: expected images (height, width, 3), (height, width, 1) or (height, width), of at least one "
+          "pixel, found " +
+          detail::words_of_extents(of.height, of.width) + " with " + std::to_string(of.channels) + " channels");
     if (how.scales.size() != 1 && how.scales.size() != of.channels)
       throw input_error("image_folder: expected one of .scales, or one for each of " + std::to_string(of.channels) +
                         " channels, found " + std::to_string(how.scales.size()));

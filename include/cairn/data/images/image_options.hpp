@@ -13,8 +13,8 @@ namespace cairn::types {
 
 // Options of vision::read_image, by name.
 struct image_options {
-  std::size_t channels = 3;                             // 3: red, green and blue; 1: grey
-  std::size_t most_pixels = std::size_t{1} << 27;       // height x width; an image that claims more is refused unread
+  std::size_t channels = 3;                       // 3: red, green and blue; 1: grey
+  std::size_t most_pixels = std::size_t{1} << 27; // height x width; an image that claims more is refused unread
 };
 
 // An image that was read: bytes 0 … 255 as (height, width, channels), as all images lie in this library.

@@ -4,7 +4,7 @@
 #include <cairn/core/config.hpp>
 
 #if !CAIRN_WITH_IMAGES
-#error "jpeg_decoder.hpp needs libjpeg-turbo: link the CMake target cairn::images, or compile with -DCAIRN_WITH_IMAGES=1 -lpng -ljpeg"
+#error "jpeg_decoder.hpp needs libjpeg: link the CMake target cairn::images, or compile with -DCAIRN_WITH_IMAGES=1 -lpng -ljpeg"
 #else
 
 #include <array>
@@ -57,9 +57,7 @@ public:
   // After begin(). Four channels are cyan, magenta, yellow and black, where 255 is no ink, as Adobe's programs write them.
   std::size_t height() const { return info_.image_height; }
   std::size_t width() const { return info_.image_width; }
-  std::size_t channels() const {
-    return info_.out_color_space == JCS_GRAYSCALE ? 1 : info_.out_color_space == JCS_CMYK ? 4 : 3;
-  }
+  std::size_t channels() const { return info_.out_color_space == JCS_GRAYSCALE ? 1 : info_.out_color_space == JCS_CMYK ? 4 : 3; }
 
   // Writes height() x width() x channels() bytes, and reads the file to its end.
   bool finish(std::uint8_t* to) {

@@ -35,8 +35,8 @@ inline std::string_view image_format(std::span<const std::uint8_t> bytes) {
                                                                                 {"MM\0*"sv, "TIFF"sv},
                                                                                 {"\0\0\0"sv, "AVIF or HEIC"sv}}};
   for (const auto& [begin, name] : known)
-    if (bytes.size() >= begin.size() &&
-        std::equal(begin.begin(), begin.end(), bytes.begin(), [](char c, std::uint8_t b) { return static_cast<std::uint8_t>(c) == b; }))
+    if (bytes.size() >= begin.size() && std::equal(begin.begin(), begin.end(), bytes.begin(),
+                                                   [](char c, std::uint8_t b) { return static_cast<std::uint8_t>(c) == b; }))
       return name;
   return {};
 }
@@ -79,8 +79,8 @@ inline std::vector<std::uint8_t> pixels_with(std::size_t channels, std::vector<s
 template <class Decoder>
 decoded_image finish_image(Decoder& decoder, bool begun, const image_options& how, const std::string& name, const char* format) {
   const auto damaged = [&] {
-    refuse_image(name, std::string("a whole and sound ") + format + " file", std::string("a damaged one: ") + decoder.fault() +
-                                                                                  "; get the file again");
+    refuse_image(name, std::string("a whole and sound ") + format + " file",
+                 std::string("a damaged one: ") + decoder.fault() + "; get the file again");
   };
   if (!begun) damaged();
   decoded_image out{decoder.height(), decoder.width(), how.channels, {}};
