@@ -66,7 +66,9 @@ TEST_CASE("fit_image refuses extents of 0 and pixels that do not fit theirs") {
   const types::decoded_image image{1, 2, 1, {7, 8}};
   CHECK_THROWS_WITH_AS(fit_image(image, 0, 2), doctest::Contains("expected extents of at least 1, found 0 x 2"), input_error);
   CHECK_THROWS_AS(fit_image(image, 2, 0), input_error);
-  CHECK_THROWS_WITH_AS(fit_image({1, 2, 1, {7}}, 2, 2), doctest::Contains("(1 x 2 x 1), and at least one, found 1"), input_error);
+  CHECK_THROWS_WITH_AS(fit_image({1, 2, 1, {7}}, 2, 2),
+                       doctest::Contains("the bytes of (1 x 2 x 1), at least one, with 1 or 3 channels, found 1"), input_error);
+  CHECK_THROWS_AS(fit_image({1, 1, 2, {7, 8}}, 2, 2), input_error);
   CHECK_THROWS_AS(fit_image({}, 2, 2), input_error);
 }
 

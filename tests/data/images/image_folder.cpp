@@ -210,6 +210,20 @@ TEST_CASE("image_folder: its fingerprint changes with names, contents and option
   CHECK(data.fingerprint() == 0);
 }
 
+TEST_CASE("image_folder: its fingerprint knows the sizes of all files, though it reads few of many") {
+  const folder here;
+  for (std::size_t i = 0; i < 150; ++i) put(here, "dots/" + std::to_string(100 + i) + ".png", "dot.png");
+  const auto of_folder = [&] { return vision::image_folder(here.path, shape{1, 1}).fingerprint(); };
+  const auto first = of_folder();
+  CHECK(of_folder() == first);
+  for (const char* name : {"101.png", "180.png"}) { // the first of these is not read
+    std::ofstream(here.path / "dots" / name, std::ios::binary | std::ios::app) << 'x';
+    CHECK(of_folder() != first);
+    put(here, "dots/" + std::string(name), "dot.png");
+    CHECK(of_folder() == first);
+  }
+}
+
 TEST_CASE("image_folder: symbolic links are followed, but not in a circle") {
   const photos here;
   const folder other;
@@ -220,6 +234,8 @@ TEST_CASE("image_folder: symbolic links are followed, but not in a circle") {
   const vision::image_folder data(here.path, shape{4, 4, 3});
   CHECK(data.classes() == std::vector<std::string>{"Zebra", "cat", "dog", "fish"});
   CHECK(data.size() == 9);
+  fs::create_directory_symlink(here.path / "cat/a", here.path / "cat/aa"); // the same files under two names
+  CHECK(vision::image_folder(here.path, shape{4, 4, 3}).size() == 10);
   fs::create_directory_symlink(here.path / "cat", here.path / "cat/a/again");
   CHECK(said_of(here).find("cat/a/again': expected a folder or an image, found a link to a folder that it lies in") !=
         std::string::npos);

@@ -72,6 +72,18 @@ TEST_CASE("read_image: PNGs of every kind are Pillow's bytes, JPEGs differ by 2 
   }
 }
 
+TEST_CASE("read_image: ink and colours are converted as Pillow does it, rounded") {
+  const std::array<std::uint8_t, 4> ink{128, 0, 255, 200};
+  std::array<std::uint8_t, 3> colour{};
+  detail::ink_to_colour(ink.data(), colour.data());
+  CHECK(colour == std::array<std::uint8_t, 3>{100, 0, 200}); // 200 - 99.6
+  CHECK(detail::grey_of(colour.data()) == 53);               // 29.9 + 22.8
+  for (unsigned value = 0; value < 256; ++value) {
+    colour.fill(static_cast<std::uint8_t>(value));
+    CHECK(detail::grey_of(colour.data()) == value);
+  }
+}
+
 TEST_CASE("read_image: the first bytes decide about the format, not the name") {
   const folder here;
   std::filesystem::copy_file(reference_image("grey.jpg"), here.path / "grey.png");

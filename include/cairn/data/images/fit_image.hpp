@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include <cairn/core/config.hpp>
 #include <cairn/core/error.hpp>
 #include <cairn/core/rooms.hpp>
 #include <cairn/data/images/image_options.hpp>
@@ -28,10 +29,11 @@ struct resampled_axis {
 
   std::size_t most = 0;              // source pixels of one
   std::vector<std::size_t> firsts;   // (pixels of the result)
+  std::vector<std::size_t> counts;   // (pixels of the result), each at most `most`
   std::vector<std::int32_t> weights; // (pixels of the result, most)
 
   std::size_t begin() const { return firsts.front(); }
-  std::size_t end(std::size_t extent) const { return std::min(extent, firsts.back() + most); }
+  std::size_t end() const { return firsts.back() + counts.back(); }
 };
 
 // The weights of source pixels are a triangle over each pixel of the result. Where the image shrinks it is as wide as two of the
@@ -55,40 +57,63 @@ inline resampled_axis axis_of(std::size_t from, std::size_t to, std::size_t firs
       parts.push_back(std::max(1 - distance, 0.0));
       sum += parts.back();
     }
-    out.firsts.push_back(std::min(begin, from - out.most)); // weights before `begin` and after the last part stay 0
+    out.firsts.push_back(begin);
+    out.counts.push_back(parts.size());
     for (std::size_t k = 0; k < parts.size(); ++k)
-      out.weights[i * out.most + (begin - out.firsts[i]) + k] =
-          static_cast<std::int32_t>(0.5 + parts[k] / sum * (1U << resampled_axis::bits));
+      out.weights[i * out.most + k] = static_cast<std::int32_t>(0.5 + parts[k] / sum * (1U << resampled_axis::bits));
   }
   return out;
 }
 
-// The sum of weighted bytes that lie `stride` apart, rounded.
-inline std::uint8_t weighted(const std::uint8_t* from, std::size_t stride, const std::int32_t* weights, std::size_t count) {
-  std::int32_t sum = 1 << (resampled_axis::bits - 1);
-  for (std::size_t k = 0; k < count; ++k) sum += weights[k] * from[k * stride];
-  return static_cast<std::uint8_t>(std::min(sum >> resampled_axis::bits, 255));
+CAIRN_KERNELS_BEGIN
+
+// The byte of a weighted sum, rounded. The weights of a pixel may add up to a little more than 1.
+inline std::uint8_t byte_of_sum(std::int32_t sum) {
+  const std::int32_t value = (sum + (1 << (resampled_axis::bits - 1))) >> resampled_axis::bits;
+  return static_cast<std::uint8_t>(value < 255 ? value : 255);
 }
+
+// One row (width, channels) of the result from one of the source.
+template <std::size_t Channels>
+void resample_row(const std::uint8_t* from, std::uint8_t* to, const std::size_t* firsts, const std::size_t* counts,
+                  const std::int32_t* weights, std::size_t width, std::size_t most) {
+  for (std::size_t x = 0; x < width; ++x, weights += most, to += Channels) {
+    const std::uint8_t* pixel = from + firsts[x] * Channels;
+    const std::size_t count = counts[x];
+    std::int32_t sums[Channels] = {};
+    for (std::size_t k = 0; k < count; ++k, pixel += Channels)
+      for (std::size_t c = 0; c < Channels; ++c) sums[c] += weights[k] * pixel[c];
+    for (std::size_t c = 0; c < Channels; ++c) to[c] = byte_of_sum(sums[c]);
+  }
+}
+
+// One row of `count` bytes from `rows` rows that follow one another; `sums` is memory for as many numbers.
+inline void resample_column(const std::uint8_t* from, std::uint8_t* to, const std::int32_t* weights, std::int32_t* sums,
+                            std::size_t count, std::size_t rows) {
+  for (std::size_t i = 0; i < count; ++i) sums[i] = 0;
+  for (std::size_t k = 0; k < rows; ++k, from += count) {
+    const std::int32_t weight = weights[k];
+    for (std::size_t i = 0; i < count; ++i) sums[i] += weight * from[i];
+  }
+  for (std::size_t i = 0; i < count; ++i) to[i] = byte_of_sum(sums[i]);
+}
+
+CAIRN_KERNELS_END
 
 // Resamples along the width, then along the height, with bytes between them.
 inline decoded_image resampled_image(const decoded_image& image, const resampled_axis& down, const resampled_axis& across) {
   const std::size_t height = down.firsts.size(), width = across.firsts.size(), channels = image.channels;
-  const std::size_t top = down.begin(), rows = down.end(image.height) - top;
+  const std::size_t top = down.begin(), rows = down.end() - top;
   std::vector<std::uint8_t> narrow(rows * width * channels);
-  for (std::size_t y = 0; y < rows; ++y) {
-    const std::uint8_t* const row = image.pixels.data() + (top + y) * image.width * channels;
-    std::uint8_t* to = narrow.data() + y * width * channels;
-    for (std::size_t x = 0; x < width; ++x)
-      for (std::size_t c = 0; c < channels; ++c)
-        *to++ = weighted(row + across.firsts[x] * channels + c, channels, across.weights.data() + x * across.most, across.most);
-  }
+  const auto row = channels == 1 ? resample_row<1> : resample_row<3>;
+  for (std::size_t y = 0; y < rows; ++y)
+    row(image.pixels.data() + (top + y) * image.width * channels, narrow.data() + y * width * channels, across.firsts.data(),
+        across.counts.data(), across.weights.data(), width, across.most);
   decoded_image out{height, width, channels, std::vector<std::uint8_t>(height * width * channels)};
-  for (std::size_t y = 0; y < height; ++y) {
-    const std::uint8_t* const column = narrow.data() + (down.firsts[y] - top) * width * channels;
-    std::uint8_t* const to = out.pixels.data() + y * width * channels;
-    for (std::size_t i = 0; i < width * channels; ++i)
-      to[i] = weighted(column + i, width * channels, down.weights.data() + y * down.most, down.most);
-  }
+  std::vector<std::int32_t> sums(width * channels);
+  for (std::size_t y = 0; y < height; ++y)
+    resample_column(narrow.data() + (down.firsts[y] - top) * width * channels, out.pixels.data() + y * width * channels,
+                    down.weights.data() + y * down.most, sums.data(), width * channels, down.counts[y]);
   return out;
 }
 

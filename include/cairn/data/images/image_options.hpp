@@ -35,12 +35,13 @@ inline std::string words_of_extents(std::uint64_t height, std::uint64_t width) {
 }
 
 inline void check_decoded(const decoded_image& image, const char* whose) {
-  const bool fits = image.height != 0 && image.width != 0 && image.channels != 0 &&
+  const bool fits = image.height != 0 && image.width != 0 && (image.channels == 1 || image.channels == 3) &&
                     image.pixels.size() / image.height / image.width == image.channels &&
                     image.pixels.size() == image.height * image.width * image.channels;
   if (!fits)
     throw input_error(std::string(whose) + ": expected the bytes of (" + words_of_extents(image.height, image.width) + " x " +
-                      std::to_string(image.channels) + "), and at least one, found " + std::to_string(image.pixels.size()));
+                      std::to_string(image.channels) + "), at least one, with 1 or 3 channels, found " +
+                      std::to_string(image.pixels.size()));
 }
 
 } // namespace cairn::detail
