@@ -214,6 +214,8 @@ compiler.cppstd=20
 openblas/0.3.21
 openmpi/4.1.4
 nlohmann_json/3.11.2
+libpng/1.6.39
+libjpeg-turbo/2.1.5
 xtensor/0.24.3
 """
 
