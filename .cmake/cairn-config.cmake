@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# find_package(cairn [COMPONENTS blas compiled cuda mpi nccl onednn precompiled safetensors xtensor]) makes cairn::cairn, and
+# find_package(cairn [COMPONENTS blas compiled cuda images mpi nccl onednn precompiled safetensors xtensor]) makes cairn::cairn, and
 # cairn::<component> for each one asked for.
 include(CMakeFindDependencyMacro)
 find_dependency(Threads)
@@ -7,7 +7,7 @@ include(${CMAKE_CURRENT_LIST_DIR}/cairn-targets.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/cairn-build-type.cmake)
 
 foreach(component IN LISTS cairn_FIND_COMPONENTS)
-  set(cairn_${component}_missing "which is no component of Cairn: those are blas, compiled, cuda, mpi, nccl, onednn, precompiled, safetensors and xtensor")
+  set(cairn_${component}_missing "which is no component of Cairn: those are blas, compiled, cuda, images, mpi, nccl, onednn, precompiled, safetensors and xtensor")
   include(${CMAKE_CURRENT_LIST_DIR}/cairn-${component}.cmake OPTIONAL)
   if(TARGET cairn::${component})
     set(cairn_${component}_FOUND TRUE)

@@ -6,7 +6,7 @@
 // uses: ranks_of_program
 // test: --steps 4 --batch 4
 // test: --steps 2 --batch 2 --policy all --ranks 2
-// test: --steps 2 --batch 2 --budget 8MiB --write 100 --prompt the --top-k 5
+// test: --steps 2 --batch 2 --budget 8MiB --write 100 --prompt the --top-k 5 --weights int8
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -159,7 +159,7 @@ result run(ranks_of_program& ranks, const job& j, const material& m, const solve
     for (const double s : seconds) out.seconds += s;
     std::ranges::sort(seconds);
     out.step_seconds = seconds[seconds.size() / 2];
-    write(train, m.letters, j, out);
+    write(train, m, j, out);
   });
   return out;
 }
@@ -221,6 +221,8 @@ int train_chosen(const job& j, const command_line& given, int count, char** word
   if (!ranks.first()) return 0;
   std::printf("\n%s\n%s\n\nwritten at %.0f characters a second\n", results.text().c_str(), last.sample.c_str(),
               last.tokens_a_second);
+  if (j.weights != "float")
+    std::printf("held-out loss: %.4f, and %.4f with weights of %s\n", last.held_out, last.held_out_of_model, j.weights.c_str());
   report::write_svg(j.curve, report::draw_metrics(metrics, "Learning, examples/gpt"));
   std::printf("losses are drawn in %s\n", j.curve.c_str());
   return 0;
@@ -241,6 +243,7 @@ int program(int count, char** words) {
       .add("rate", j.learning_rate, "learning rate after the warm-up")
       .add("seed", j.seed, "of weights, order and the sample")
       .add("data", j.data, "a text file (else $CAIRN_DATA/tinyshakespeare/input.txt, else generated sentences)")
+      .add("weights", j.weights, "float, bfloat16 or int8: of the model that writes")
       .add("write", j.written, "characters of the sample")
       .add("prompt", j.prompt, "how the sample begins")
       .add("temperature", j.temperature, "below 1 the sample is more likely, above 1 less; 0: always the likeliest character")

@@ -76,6 +76,7 @@
 #include <cairn/data/number_of_text.hpp>         // a text as a number
 #include <cairn/data/owned_tensor.hpp>           // rows of samples that own their memory
 #include <cairn/data/permutation.hpp>            // a shuffle that depends on its seed alone
+#include <cairn/data/pixel_scale.hpp>            // the number that a byte of a pixel becomes
 #include <cairn/data/pixel_value.hpp>            // one number for all channels, or one for each
 #include <cairn/data/prefetch.hpp>               // makes items before they are asked for
 #include <cairn/data/random_crop.hpp>            // a random part of a padded image

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Rooms include only rooms of lower floors; core/ and plan/ include light headers only; one header includes xtensor, one JSON.
+"""Rooms include only rooms of lower floors; core/ and plan/ include light headers only; one header includes xtensor, one JSON,
+and one folder libpng and libjpeg.
 
 Headers that need nvcc are .cuh files. No .hpp includes one of them, or a header of CUDA."""
 import re
@@ -51,6 +52,8 @@ def faults(root, _options=None):
                 found.append(f"{at}: includes {name}; only data/xtensor.hpp may")
             elif target.startswith("nlohmann/") and header != "cairn/data/safetensors.hpp":
                 found.append(f"{at}: includes {name}; only data/safetensors.hpp may")
+            elif target in ("jerror.h", "jpeglib.h", "png.h") and not header.startswith("cairn/data/images/"):
+                found.append(f"{at}: includes {name}; only data/images/ may")
             elif here in LIGHT_ROOMS and target not in LIGHT and (header, target) not in HEAVY_BY_DESIGN:
                 found.append(f"{at}: includes {name}, which is no light header; {here}/ includes light ones only")
     return found
@@ -62,6 +65,7 @@ if __name__ == "__main__":
         ({"include/cairn/data/rows.hpp": SPDX + "#include <cairn/plan/chain.hpp>\n"}, r"rows.hpp:2: data/ .* plan/"),
         ({"include/cairn/core/size.hpp": SPDX + "#include <vector>\n"}, r"size.hpp:2: .*<vector>"),
         ({"include/cairn/net/pair.hpp": SPDX + "# include  <xtensor/xarray.hpp>\n"}, r"pair.hpp:2: .*only data/xt"),
+        ({"include/cairn/net/pair.hpp": SPDX + "#include <png.h>\n"}, r"pair.hpp:2: .*only data/images/"),
         ({"include/cairn/net/pair.hpp": SPDX + '#include "../core/size.hpp"\n'}, r"pair.hpp:2: .*write <"),
         ({"include/cairn/net/pair.hpp": SPDX + "#include <cairn/cairn.hpp>\n"}, r"pair.hpp:2: includes the roof"),
         ({"include/cairn/attic/box.hpp": SPDX}, r"attic/box.hpp: no floor"),

@@ -15,6 +15,7 @@ from house import SANITIZED, SPDX, WARNINGS, report, spread
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FLAGS = ["-g1", "-O1", "-fsanitize=fuzzer", *SANITIZED]
+OF_FUZZER = {"images": ["-DCAIRN_WITH_IMAGES=1", f'-DCAIRN_TEST_DATA_DIR="{ROOT / "tests/reference"}"', "-lpng", "-ljpeg"]}
 
 # For the self-test: a reader that reads one byte too far if the first two are right.
 WRONG = SPDX + """#include <vector>
@@ -35,7 +36,7 @@ def fault_of(source, options):
         program, seeds = pathlib.Path(folder, source.stem), pathlib.Path(folder, "seeds")
         seeds.mkdir()
         built = subprocess.run([options.compiler, *WARNINGS, *FLAGS, f"-I{ROOT / 'include'}", f"-I{ROOT / 'tests/fuzz'}",
-                                str(source), "-o", str(program)], capture_output=True, text=True)
+                                str(source), *OF_FUZZER.get(source.stem, []), "-o", str(program)], capture_output=True, text=True)
         if built.returncode:
             return f"{source.name}: does not compile:\n{built.stderr[:3000]}"
         subprocess.run([program, "seeds", seeds], check=True)

@@ -12,7 +12,7 @@ apt-get install -y -qq g++ make cmake > "$place/apt.log" 2>&1 || { cat "$place/a
 cmake -S . -B "$place/cairn" -DCAIRN_BUILD_TESTS=OFF -DCAIRN_BUILD_EXAMPLES=OFF > /dev/null
 cmake --install "$place/cairn" --prefix "$place/prefix" > /dev/null
 # The components, each with its Debian packages.
-declare -A packages=([blas]=libopenblas-dev [mpi]="openmpi-bin libopenmpi-dev" [onednn]=libdnnl-dev
+declare -A packages=([blas]=libopenblas-dev [images]="libpng-dev libjpeg-dev" [mpi]="openmpi-bin libopenmpi-dev" [onednn]=libdnnl-dev
                      [safetensors]=nlohmann-json3-dev [xtensor]=libxtensor-dev [cuda]="" [nccl]="")
 
 # found COMPONENT: whether find_package() finds it. Its output is in $place/said.
@@ -65,7 +65,7 @@ for component in "${!packages[@]}"; do
   [[ $component == @(cuda|nccl) ]] || expect "$component" "installed" there
 done
 cmake -S tests/package/components -B "$place/use" -DCMAKE_PREFIX_PATH="$place/prefix" \
-  "-DCOMPONENTS=blas;mpi;onednn;safetensors;xtensor" > /dev/null
+  "-DCOMPONENTS=blas;images;mpi;onednn;safetensors;xtensor" > /dev/null
 cmake --build "$place/use" --target components > "$place/log" 2>&1 && "$place/use/components" || {
   tail -n 20 "$place/log"
   echo "a program with all components does not build and run"
@@ -74,6 +74,10 @@ cmake --build "$place/use" --target components > "$place/log" 2>&1 && "$place/us
 
 half blas "headers without the library" '*/libopenblas*.so*' '*/libopenblas*.a' '*/lib/*/libblas.*' '*/lib/*/libcblas.*'
 half blas "the library without headers" '*/cblas*.h'
+half images "libpng's headers without the library" '*/libpng*.so*' '*/libpng*.a'
+half images "libpng without headers" '*/include/png.h' '*/include/libpng*'
+half images "libjpeg's headers without the library" '*/libjpeg*.so*' '*/libjpeg*.a'
+half images "libjpeg without headers" '*/jpeglib.h'
 half mpi "headers without the library" '*/libmpi*.so*'
 half mpi "the library without headers" '*/mpi.h'
 half mpi "the compiler's wrapper alone" '*/libmpi*.so*' '*/mpi.h'

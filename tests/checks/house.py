@@ -26,7 +26,7 @@ FLOORS = {
 }
 
 # Headers with these names need a library: cairn.hpp does not include them, and they are compiled only where it is found.
-COMPONENTS = ("blas", "mpi", "onednn", "safetensors", "xtensor")
+COMPONENTS = ("blas", "images", "mpi", "onednn", "safetensors", "xtensor")
 # The one whose headers need nvcc too, so that it is found beside nvcc.
 CUDA_COMPONENT = "nccl"
 # Headers that include a component's, besides those in a folder of its name.

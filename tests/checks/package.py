@@ -24,7 +24,7 @@ LEFT_OUT = 77
 QUIET = {name: value for name, value in os.environ.items() if not name.endswith("FLAGS")}
 
 # Cairn without other libraries, even if the machine has them: only the ways with components look for those.
-ALONE = [f"-DCMAKE_DISABLE_FIND_PACKAGE_{name}=ON" for name in ("BLAS", "CUDAToolkit", "MPI", "dnnl", "nlohmann_json", "xtensor")]
+ALONE = [f"-DCMAKE_DISABLE_FIND_PACKAGE_{name}=ON" for name in ("BLAS", "CUDAToolkit", "JPEG", "MPI", "PNG", "dnnl", "nlohmann_json", "xtensor")]
 NO_PROGRAMS = [f"-DCAIRN_BUILD_{what}=OFF" for what in ("TESTS", "EXAMPLES", "BENCH")]
 
 
@@ -214,6 +214,8 @@ compiler.cppstd=20
 openblas/0.3.21
 openmpi/4.1.4
 nlohmann_json/3.11.2
+libpng/1.6.39
+libjpeg-turbo/2.1.5
 xtensor/0.24.3
 """
 

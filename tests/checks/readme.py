@@ -12,7 +12,7 @@ found before Cairn's: no block and no example declares one beside that line.
 """
 import re
 
-from house import COMPONENTS, SMALL_HOUSE, SPDX, compile_text, run, spread
+from house import SMALL_HOUSE, SPDX, compile_text, component, run, spread
 
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
@@ -137,7 +137,8 @@ def faults(root, options):
 
     alike = {}
     for at, kind, body in blocks:
-        if kind == "cpp" and not any(f"/{name}.hpp" in body and name not in options.found for name in COMPONENTS):
+        needed = {component(name) for name in re.findall(r"#include <(cairn/[^>]*)>", body)}
+        if kind == "cpp" and needed <= {None, *options.found}:
             alike.setdefault(frozenset(re.findall(r"#include [<\"](?:cairn/[^>]*|.*\")", as_file(body))), []).append((at, body))
     groups = [some[i:i + TOGETHER] for some in alike.values() for i in range(0, len(some), TOGETHER)]
     return found + [fault for some in spread(attempt, groups) for fault in some]

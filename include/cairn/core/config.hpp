@@ -109,6 +109,11 @@
 #define CAIRN_WITH_BLAS 0
 #endif
 
+// Set by the CMake component cairn::images, which also links libpng and libjpeg.
+#ifndef CAIRN_WITH_IMAGES
+#define CAIRN_WITH_IMAGES 0
+#endif
+
 // Set by the CMake component cairn::mpi, which also links an MPI.
 #ifndef CAIRN_WITH_MPI
 #define CAIRN_WITH_MPI 0

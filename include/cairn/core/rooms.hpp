@@ -18,7 +18,7 @@ namespace cairn::plan {}
 // cairn::attention: masks and other options of MultiheadAttention, and its three stages.
 namespace cairn::attention {}
 
-// cairn::vision: datasets of images and what is done to images.
+// cairn::vision: images, datasets of them, and what is done to them.
 namespace cairn::vision {}
 
 // cairn::files: readers and writers of IDX, .npy and safetensors files.

@@ -12,16 +12,10 @@
 #include <cairn/core/error.hpp>
 #include <cairn/core/rooms.hpp>
 #include <cairn/core/shape.hpp>
+#include <cairn/data/pixel_scale.hpp>
 #include <cairn/data/pixel_value.hpp>
 
 namespace cairn::vision {
-
-// Maps a pixel p in 0 … 255 to (p / 255 - mean) / deviation. With the mean and the deviation of the training images, the
-// network's inputs have mean 0 and variance 1.
-struct pixel_scale {
-  double mean = 0;
-  double deviation = 1;
-};
 
 // Labelled images (height, width, channels). Pixels and labels are kept as bytes, a quarter or an eighth of the memory of
 // numbers; pixels become numbers of type T when a batch is made.
@@ -51,62 +45,32 @@ public:
   const shape& sample_shape() const { return image_; }
   static constexpr std::size_t targets_per_sample() { return 1; }
 
-  // Looks values up instead of computing them, so that they have the same bits whatever operations a compiler contracts.
   void read(std::size_t index, std::span<T> input, std::span<target_type> target) const {
-    const std::uint8_t* const first = pixels_.data() + index * input.size();
-    const std::size_t channels = values_.size();
-    const auto* const values = values_.data();
-    if (channels == 1)
-      for (std::size_t i = 0; i < input.size(); ++i) input[i] = values[0][first[i]];
-    else if (channels == 3) // a constant number of channels is twice as fast
-      read_channels<3>(first, input, values);
-    else
-      for (std::size_t i = 0; i < input.size(); ++i) input[i] = values[i % channels][first[i]];
+    values_.read(pixels_.data() + index * input.size(), input);
     target[0] = labels_[index];
   }
 
   // The value of a black pixel: transforms fill margins with it. And of a white one.
-  pixel_value black() const { return value_of(0); }
-  pixel_value white() const { return value_of(255); }
+  pixel_value black() const { return values_.value_of(0); }
+  pixel_value white() const { return values_.value_of(255); }
 
   std::span<const std::uint8_t> pixels() const { return pixels_; }
   std::span<const std::uint8_t> labels() const { return labels_; }
 
 private:
-  using table = std::array<T, 256>; // the value of each byte
-
   image_dataset(const shape& image, std::vector<std::uint8_t> pixels, std::vector<std::uint8_t> labels,
                 std::span<const pixel_scale> scales)
-      : image_(image), pixels_(std::move(pixels)), labels_(std::move(labels)) {
+      : image_(image), pixels_(std::move(pixels)), labels_(std::move(labels)), values_(scales, "image_dataset") {
     if (image.size() == 0 || pixels_.size() / image.size() != labels_.size() || pixels_.size() % image.size() != 0)
       throw input_error("image_dataset: expected " + std::to_string(image.size()) + " pixels for each of " +
                         std::to_string(labels_.size()) + " labels, found " + std::to_string(pixels_.size()) +
                         " pixels; check the shape of an image");
-    for (const pixel_scale& scale : scales) {
-      if (!(scale.deviation > 0))
-        throw input_error("image_dataset: expected a positive deviation, found " + std::to_string(scale.deviation));
-      table& values = values_.emplace_back();
-      for (std::size_t p = 0; p < values.size(); ++p)
-        values[p] = static_cast<T>((static_cast<double>(p) / 255 - scale.mean) / scale.deviation);
-    }
-  }
-
-  pixel_value value_of(std::uint8_t pixel) const {
-    std::vector<double> channels;
-    for (const auto& values : values_) channels.push_back(static_cast<double>(values[pixel]));
-    return channels;
-  }
-
-  template <std::size_t Channels>
-  static void read_channels(const std::uint8_t* from, std::span<T> to, const table* values) {
-    for (std::size_t i = 0; i < to.size(); i += Channels)
-      for (std::size_t channel = 0; channel < Channels; ++channel) to[i + channel] = values[channel][from[i + channel]];
   }
 
   shape image_;
   std::vector<std::uint8_t> pixels_;
   std::vector<std::uint8_t> labels_;
-  std::vector<table> values_; // one for all channels, or one for each
+  detail::scaled_pixels<T> values_;
 };
 
 } // namespace cairn::vision

@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Uses one thing of each component that the project has asked for.
+#include <cstdint>
+#include <cstring>
+#include <span>
+
 #include <cairn/cairn.hpp>
 
+#if HAS_images
+#include <cairn/data/images/image_folder.hpp>
+#endif
 #if HAS_mpi
 #include <mpi.h>
 #endif
@@ -19,6 +26,18 @@ int main() {
   if (cblas_sdot(3, x, 1, x, 1) != 14) return 1;
 #else
   static_assert(!CAIRN_WITH_BLAS);
+#endif
+#if HAS_images
+  static_assert(CAIRN_WITH_IMAGES);
+  for (const char* const begin : {"\x89PNG\r\n\x1A\n", "\xFF\xD8\xFF"}) { // calls both libraries
+    try {
+      cairn::vision::decode_image(std::span(reinterpret_cast<const std::uint8_t*>(begin), std::strlen(begin)));
+      return 6;
+    } catch (const cairn::file_error&) {
+    }
+  }
+#else
+  static_assert(!CAIRN_WITH_IMAGES);
 #endif
 #if HAS_mpi
   static_assert(CAIRN_WITH_MPI);

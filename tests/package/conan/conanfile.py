@@ -24,7 +24,7 @@ class Cairn(ConanFile):
     topics = ("neural-networks", "training", "checkpointing", "header-only")
     package_type = "header-library"
     settings = "os", "arch", "compiler", "build_type"
-    options = {f"with_{component}": [True, False] for component in ("blas", "mpi", "onednn", "safetensors", "xtensor")}
+    options = {f"with_{component}": [True, False] for component in ("blas", "images", "mpi", "onednn", "safetensors", "xtensor")}
     default_options = {option: False for option in options}
     no_copy_source = True
 
@@ -48,6 +48,9 @@ class Cairn(ConanFile):
         # the machine's own.
         if self.options.with_blas:
             self.requires("openblas/[>=0.3 <1]", transitive_headers=True, transitive_libs=True)
+        if self.options.with_images:
+            self.requires("libpng/[>=1.6 <2]", transitive_headers=True, transitive_libs=True)
+            self.requires("libjpeg-turbo/[>=2.1 <4]", transitive_headers=True, transitive_libs=True)
         if self.options.with_mpi:
             self.requires("openmpi/[>=4.1 <5]", transitive_headers=True, transitive_libs=True)
         if self.options.with_safetensors:
@@ -68,7 +71,7 @@ class Cairn(ConanFile):
         toolchain = CMakeToolchain(self)
         for what in ("TESTS", "EXAMPLES", "BENCH"):
             toolchain.cache_variables[f"CAIRN_BUILD_{what}"] = False
-        for library in ("BLAS", "MPI", "dnnl", "nlohmann_json", "xtensor"):  # components are made where they are asked for
+        for library in ("BLAS", "JPEG", "MPI", "PNG", "dnnl", "nlohmann_json", "xtensor"):  # components are made where they are asked for
             toolchain.cache_variables[f"CMAKE_DISABLE_FIND_PACKAGE_{library}"] = True
         toolchain.generate()
 

@@ -6,7 +6,7 @@ from conan import ConanFile
 from conan.tools.build import can_run
 from conan.tools.cmake import CMake, CMakeDeps, CMakeToolchain, cmake_layout
 
-COMPONENTS = ("blas", "mpi", "onednn", "safetensors", "xtensor")
+COMPONENTS = ("blas", "images", "mpi", "onednn", "safetensors", "xtensor")
 
 
 class TestPackage(ConanFile):

@@ -22,7 +22,7 @@
 #include "../order.hpp"
 #include "../training.hpp"
 
-namespace trainer_images_tests {
+namespace trainer_image_layers_tests {
 
 using namespace cairn;
 
@@ -88,4 +88,4 @@ TEST_CASE("trainer: images on a device apart have a cpu's bits, and its ops are 
   CHECK(recording::fault_of(t.device().log(), t.arena()) == "");
 }
 
-} // namespace trainer_images_tests
+} // namespace trainer_image_layers_tests

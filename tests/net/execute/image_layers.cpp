@@ -17,7 +17,7 @@
 
 #include "../planned.hpp"
 
-namespace execute_images_tests {
+namespace execute_image_layers_tests {
 
 using namespace cairn;
 
@@ -47,4 +47,4 @@ TEST_CASE_TEMPLATE("images: pools and groups in blocks and in branches, under ev
   testing::check_network<Pooled, 5, T>();
 }
 
-} // namespace execute_images_tests
+} // namespace execute_image_layers_tests
