@@ -43,7 +43,8 @@ double seconds_of(const auto& work) {
 
 // Evaluates the images `rows` at a time into memory that is allocated once: after the first call nothing is allocated.
 template <std::size_t Rows>
-void answer(const model<Net, batch<Rows>>& net, const char* of, const vision::digit_images<float>& digits, report::table& results) {
+void answer(const model<Net, batch<Rows>>& net, const char* of, const vision::digit_images<float>& digits,
+            report::table& results) {
   std::vector<float> images(Rows * 784), outputs(Rows * 10);
   std::vector<int> labels(Rows);
   std::vector<double> seconds;
@@ -103,7 +104,8 @@ int program(int count, char** words) {
     all.copy_parameters(one);
     report::table results({"images at once", "weights", "latency, median", "99th percentile", "rate", "right", "arena"});
     answer(one, "float", digits, results);
-    for (const auto& [format, name] : {std::pair(ops::weight_format::bfloat16, "bfloat16"), std::pair(ops::weight_format::int8, "int8")}) {
+    for (const auto& [format, name] :
+         {std::pair(ops::weight_format::bfloat16, "bfloat16"), std::pair(ops::weight_format::int8, "int8")}) {
       model<Net, batch<1>> narrow{{.threads = 1, .weights = format}};
       narrow.copy_parameters(one);
       answer(narrow, name, digits, results);

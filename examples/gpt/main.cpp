@@ -70,7 +70,7 @@ struct result {
   double seconds = 0;                    // of all steps
   double held_out = 0;                   // loss
   std::uint64_t weights = 0;
-  double tokens_a_second = 0; // of the sample
+  double tokens_a_second = 0;   // of the sample
   double held_out_of_model = 0; // with its packed weights
   std::string sample;
 };

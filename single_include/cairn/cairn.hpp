@@ -112,6 +112,11 @@
 #define CAIRN_WITH_BLAS 0
 #endif
 
+// Set by the CMake component cairn::images, which also links libpng and libjpeg.
+#ifndef CAIRN_WITH_IMAGES
+#define CAIRN_WITH_IMAGES 0
+#endif
+
 // Set by the CMake component cairn::mpi, which also links an MPI.
 #ifndef CAIRN_WITH_MPI
 #define CAIRN_WITH_MPI 0
@@ -965,7 +970,7 @@ namespace cairn::plan {}
 // cairn::attention: masks and other options of MultiheadAttention, and its three stages.
 namespace cairn::attention {}
 
-// cairn::vision: datasets of images and what is done to images.
+// cairn::vision: images, datasets of them, and what is done to them.
 namespace cairn::vision {}
 
 // cairn::files: readers and writers of IDX, .npy and safetensors files.
@@ -973,6 +978,9 @@ namespace cairn::files {}
 
 // cairn::samplers: orders of samples besides sampler and sequential_sampler.
 namespace cairn::samplers {}
+
+// cairn::preprocess: statistics of data, and the layer that standardizes its features.
+namespace cairn::preprocess {}
 
 // cairn::text: texts as tokens, and datasets of tokens.
 namespace cairn::text {}
@@ -5133,6 +5141,238 @@ inline std::uint64_t quick_checksum(std::span<const std::byte> bytes) {
 
 } // namespace cairn::detail
 
+// cairn/data/input_types.hpp
+
+namespace cairn::types {
+
+// The element types of a dataset with several inputs, in the order of the network's Inputs<...>: a dataset of numbers and
+// tokens says  using input_type = input_types<float, std::int32_t>. A dataset of one input says  using input_type = float.
+template <class... Types>
+struct input_types {
+  static_assert(sizeof...(Types) > 1, "input_types: one input needs no list; write  using input_type = float");
+};
+
+} // namespace cairn::types
+
+namespace cairn::detail {
+
+// The element types of a dataset's inputs, one or several, as a pack.
+template <class Input>
+struct inputs_of {
+  using elements = pack<Input>;
+  using positions = std::index_sequence<0>;
+  static constexpr std::size_t count = 1;
+};
+template <class... Types>
+struct inputs_of<input_types<Types...>> {
+  using elements = pack<Types...>;
+  using positions = std::index_sequence_for<Types...>;
+  static constexpr std::size_t count = sizeof...(Types);
+};
+
+template <class Input>
+inline constexpr bool are_several = inputs_of<Input>::count > 1;
+
+// The shapes of one sample's inputs.
+template <class Input>
+using input_shapes = std::array<shape, inputs_of<Input>::count>;
+
+template <class Dataset>
+input_shapes<typename Dataset::input_type> shapes_of(const Dataset& samples) {
+  if constexpr (are_several<typename Dataset::input_type>) return samples.sample_shapes();
+  else return {samples.sample_shape()};
+}
+
+// One type stays what it is.
+template <class... Types>
+struct input_type_of {
+  using type = input_types<Types...>;
+};
+template <class Type>
+struct input_type_of<Type> {
+  using type = Type;
+};
+
+// All types but the last, which is that of the targets, as a dataset's input_type.
+template <class Types, class Positions = std::make_index_sequence<Types::size - 1>>
+struct inputs_before_last;
+template <class Types, std::size_t... K>
+struct inputs_before_last<Types, std::index_sequence<K...>> {
+  using type = typename input_type_of<pack_element<K, Types>...>::type;
+};
+
+} // namespace cairn::detail
+
+// cairn/data/dataset.hpp
+
+namespace cairn::detail {
+
+// A dataset is a numbered collection of samples: an input, and the targets that belong to it.
+//
+// A type D is a dataset if, for a const D d,
+//   1. D::input_type and D::target_type are the types of the numbers as a network takes them;
+//   2. d.size() is the number of samples; it stays the same while samples are read;
+//   3. d.sample_shape() is the shape of one input, and d.targets_per_sample() how many targets it has; both are the
+//      same for all samples;
+//   4. d.read(i, input, targets), for i < d.size(), writes all of two spans, of sample_shape().size() and of
+//      targets_per_sample() numbers: one row of a batch;
+//   5. equal i give equal numbers; randomness belongs in a transform, which gets a key for it;
+//   6. read may be called from any thread, and from several at once (each rank has a loader of its own), and returns
+//      in finite time: a thread that is inside it cannot be stopped.
+// Not required: that the numbers lie in memory, or lie there as input_type (pixels stay bytes until a batch is made),
+// or that read does not throw: its exception reaches the consumer of the loader.
+//
+// Optional: d.fingerprint(), a 64-bit hash of everything that can be read from d. It differs for another dataset of the same
+// size; 0 if it is not known. A resumed run compares it. Without it, 64 samples are read twice when a state is first saved or
+// loaded: so provide it if reading a sample takes long.
+//
+// If a sample has several inputs, D::input_type is input_types<...> with the type of each; d.sample_shapes(), an array of
+// their shapes, replaces sample_shape(); and read has a span for each: d.read(i, numbers, mask, targets).
+
+template <class D>
+constexpr bool names_element_types = requires {
+  typename D::input_type;
+  typename D::target_type;
+};
+template <class D>
+constexpr bool answers_size = requires(const D& d) {
+  { d.size() } -> std::convertible_to<std::size_t>;
+};
+template <class D>
+constexpr bool answers_targets = requires(const D& d) {
+  { d.targets_per_sample() } -> std::convertible_to<std::size_t>;
+};
+template <class D>
+constexpr bool answers_shapes = requires(const D& d) {
+  requires !are_several<typename D::input_type>;
+  { d.sample_shape() } -> std::convertible_to<shape>;
+} || requires(const D& d) {
+  requires are_several<typename D::input_type>;
+  { d.sample_shapes() } -> std::convertible_to<input_shapes<typename D::input_type>>;
+};
+template <class D, class Inputs>
+constexpr bool reads_into = false;
+template <class D, class... Inputs>
+constexpr bool reads_into<D, pack<Inputs...>> = requires(const D& d) {
+  d.read(std::size_t{}, std::declval<std::span<Inputs>&>()..., std::declval<std::span<typename D::target_type>&>());
+};
+template <class D>
+constexpr bool reads_samples = reads_into<D, typename inputs_of<typename D::input_type>::elements>;
+
+} // namespace cairn::detail
+
+namespace cairn {
+
+template <class D>
+concept dataset = detail::names_element_types<D> && detail::answers_size<D> && detail::answers_targets<D> &&
+                  detail::answers_shapes<D> && detail::reads_samples<D>;
+
+} // namespace cairn
+
+namespace cairn::detail {
+
+// A dataset with a fingerprint of its own.
+template <class D>
+concept fingerprinted_dataset = requires(const D& d) {
+  { d.fingerprint() } -> std::convertible_to<std::uint64_t>;
+};
+
+// The same requirements one by one, so that an error names the one that is missing.
+template <class D>
+struct checked_dataset {
+  static_assert(names_element_types<D>, "dataset: needs  using input_type = …  and  using target_type = …");
+  static_assert(answers_size<D>, "dataset: needs  std::size_t size() const");
+  static_assert(answers_shapes<D>, "dataset: needs  shape sample_shape() const;  with input_types<...> of N inputs  "
+                                   "std::array<shape, N> sample_shapes() const");
+  static_assert(answers_targets<D>, "dataset: needs  std::size_t targets_per_sample() const");
+  static_assert(reads_samples<D>, "dataset: needs  void read(std::size_t i, std::span<input_type> input, "
+                                  "std::span<target_type> targets) const;  with input_types<...> a span for each");
+  static constexpr bool value = true;
+};
+
+} // namespace cairn::detail
+
+// cairn/data/class_probabilities.hpp
+
+namespace cairn::vision {
+
+// A dataset whose targets are probabilities of classes, for SoftCrossEntropyLoss, in place of the numbers of classes: each
+// target t becomes `classes` numbers, 1 at place t and 0 elsewhere. They are of the type of the inputs if that is double, else
+// float. Models dataset. vision::mixup mixes them:
+//
+//   const vision::class_probabilities soft{data.train, 10};
+//
+// Throws input_error for fewer than two classes, and, where a sample is read, for a target that is no class. The dataset is not
+// copied and must outlive this.
+template <class Dataset>
+class class_probabilities {
+  static_assert(detail::checked_dataset<Dataset>::value);
+  using label = typename Dataset::target_type;
+  static_assert(std::integral<label>, "vision::class_probabilities: expected a dataset whose targets are numbers of classes");
+
+public:
+  using input_type = typename Dataset::input_type;
+  using target_type = std::conditional_t<std::is_same_v<input_type, double>, double, float>;
+
+  class_probabilities(const Dataset& whole, std::size_t classes) : whole_(&whole), classes_(classes) {
+    if (classes < 2) throw input_error("class_probabilities: expected at least two classes, found " + std::to_string(classes));
+  }
+  // A temporary dataset would be gone before the first sample is read.
+  class_probabilities(const Dataset&&, std::size_t) = delete;
+
+  std::size_t size() const { return whole_->size(); }
+  decltype(auto) sample_shape() const
+    requires(!detail::are_several<input_type>)
+  {
+    return whole_->sample_shape();
+  }
+  decltype(auto) sample_shapes() const
+    requires(detail::are_several<input_type>)
+  {
+    return whole_->sample_shapes();
+  }
+  std::size_t targets_per_sample() const { return whole_->targets_per_sample() * classes_; }
+
+  template <class... Spans>
+    requires(sizeof...(Spans) == detail::inputs_of<input_type>::count + 1)
+  void read(std::size_t index, Spans... to) const {
+    read_all(index, std::tuple(to...), typename detail::inputs_of<input_type>::positions{});
+  }
+
+  // A hash of the whole dataset's fingerprint and of the number of classes; 0 if the whole dataset's is 0.
+  std::uint64_t fingerprint() const
+    requires detail::fingerprinted_dataset<Dataset>
+  {
+    const std::array<std::uint64_t, 2> both{whole_->fingerprint(), classes_};
+    return both[0] == 0 ? 0 : detail::quick_checksum(std::as_bytes(std::span(both)));
+  }
+
+  const Dataset& whole() const { return *whole_; }
+  std::size_t classes() const { return classes_; }
+
+private:
+  template <class Spans, std::size_t... K> // targets come last
+  void read_all(std::size_t index, const Spans& to, std::index_sequence<K...>) const {
+    const std::span<target_type> targets = std::get<sizeof...(K)>(to);
+    std::array<label, 64> few; // few targets need no heap memory
+    std::vector<label> many(targets.size() / classes_ > few.size() ? targets.size() / classes_ : 0);
+    const std::span<label> own = many.empty() ? std::span<label>(few).first(targets.size() / classes_) : std::span<label>(many);
+    whole_->read(index, std::get<K>(to)..., own);
+    std::fill(targets.begin(), targets.end(), target_type{0});
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      if (!(std::cmp_greater_equal(own[i], 0) && std::cmp_less(own[i], classes_)))
+        throw input_error("class_probabilities: expected a class from 0 to " + std::to_string(classes_ - 1) + ", found " +
+                          std::to_string(own[i]) + " as a target of sample " + std::to_string(index));
+      targets[i * classes_ + static_cast<std::size_t>(own[i])] = 1;
+    }
+  }
+
+  const Dataset* whole_;
+  std::size_t classes_;
+};
+
+} // namespace cairn::vision
+
 // cairn/data/permutation.hpp
 
 namespace cairn::detail {
@@ -5483,157 +5723,6 @@ constexpr std::uint32_t masked_crc32c(std::string_view bytes) {
   const std::uint32_t sum = crc32c(bytes);
   return (sum >> 15U | sum << 17U) + 0xA282EAD8U;
 }
-
-} // namespace cairn::detail
-
-// cairn/data/input_types.hpp
-
-namespace cairn::types {
-
-// The element types of a dataset with several inputs, in the order of the network's Inputs<...>: a dataset of numbers and
-// tokens says  using input_type = input_types<float, std::int32_t>. A dataset of one input says  using input_type = float.
-template <class... Types>
-struct input_types {
-  static_assert(sizeof...(Types) > 1, "input_types: one input needs no list; write  using input_type = float");
-};
-
-} // namespace cairn::types
-
-namespace cairn::detail {
-
-// The element types of a dataset's inputs, one or several, as a pack.
-template <class Input>
-struct inputs_of {
-  using elements = pack<Input>;
-  using positions = std::index_sequence<0>;
-  static constexpr std::size_t count = 1;
-};
-template <class... Types>
-struct inputs_of<input_types<Types...>> {
-  using elements = pack<Types...>;
-  using positions = std::index_sequence_for<Types...>;
-  static constexpr std::size_t count = sizeof...(Types);
-};
-
-template <class Input>
-inline constexpr bool are_several = inputs_of<Input>::count > 1;
-
-// The shapes of one sample's inputs.
-template <class Input>
-using input_shapes = std::array<shape, inputs_of<Input>::count>;
-
-template <class Dataset>
-input_shapes<typename Dataset::input_type> shapes_of(const Dataset& samples) {
-  if constexpr (are_several<typename Dataset::input_type>) return samples.sample_shapes();
-  else return {samples.sample_shape()};
-}
-
-// One type stays what it is.
-template <class... Types>
-struct input_type_of {
-  using type = input_types<Types...>;
-};
-template <class Type>
-struct input_type_of<Type> {
-  using type = Type;
-};
-
-// All types but the last, which is that of the targets, as a dataset's input_type.
-template <class Types, class Positions = std::make_index_sequence<Types::size - 1>>
-struct inputs_before_last;
-template <class Types, std::size_t... K>
-struct inputs_before_last<Types, std::index_sequence<K...>> {
-  using type = typename input_type_of<pack_element<K, Types>...>::type;
-};
-
-} // namespace cairn::detail
-
-// cairn/data/dataset.hpp
-
-namespace cairn::detail {
-
-// A dataset is a numbered collection of samples: an input, and the targets that belong to it.
-//
-// A type D is a dataset if, for a const D d,
-//   1. D::input_type and D::target_type are the types of the numbers as a network takes them;
-//   2. d.size() is the number of samples; it stays the same while samples are read;
-//   3. d.sample_shape() is the shape of one input, and d.targets_per_sample() how many targets it has; both are the
-//      same for all samples;
-//   4. d.read(i, input, targets), for i < d.size(), writes all of two spans, of sample_shape().size() and of
-//      targets_per_sample() numbers: one row of a batch;
-//   5. equal i give equal numbers; randomness belongs in a transform, which gets a key for it;
-//   6. read may be called from any thread, and from several at once (each rank has a loader of its own), and returns
-//      in finite time: a thread that is inside it cannot be stopped.
-// Not required: that the numbers lie in memory, or lie there as input_type (pixels stay bytes until a batch is made),
-// or that read does not throw: its exception reaches the consumer of the loader.
-//
-// Optional: d.fingerprint(), a 64-bit hash of everything that can be read from d. It differs for another dataset of the same
-// size; 0 if it is not known. A resumed run compares it. Without it, 64 samples are read twice when a state is first saved or
-// loaded: so provide it if reading a sample takes long.
-//
-// If a sample has several inputs, D::input_type is input_types<...> with the type of each; d.sample_shapes(), an array of
-// their shapes, replaces sample_shape(); and read has a span for each: d.read(i, numbers, mask, targets).
-
-template <class D>
-constexpr bool names_element_types = requires {
-  typename D::input_type;
-  typename D::target_type;
-};
-template <class D>
-constexpr bool answers_size = requires(const D& d) {
-  { d.size() } -> std::convertible_to<std::size_t>;
-};
-template <class D>
-constexpr bool answers_targets = requires(const D& d) {
-  { d.targets_per_sample() } -> std::convertible_to<std::size_t>;
-};
-template <class D>
-constexpr bool answers_shapes = requires(const D& d) {
-  requires !are_several<typename D::input_type>;
-  { d.sample_shape() } -> std::convertible_to<shape>;
-} || requires(const D& d) {
-  requires are_several<typename D::input_type>;
-  { d.sample_shapes() } -> std::convertible_to<input_shapes<typename D::input_type>>;
-};
-template <class D, class Inputs>
-constexpr bool reads_into = false;
-template <class D, class... Inputs>
-constexpr bool reads_into<D, pack<Inputs...>> = requires(const D& d) {
-  d.read(std::size_t{}, std::declval<std::span<Inputs>&>()..., std::declval<std::span<typename D::target_type>&>());
-};
-template <class D>
-constexpr bool reads_samples = reads_into<D, typename inputs_of<typename D::input_type>::elements>;
-
-} // namespace cairn::detail
-
-namespace cairn {
-
-template <class D>
-concept dataset = detail::names_element_types<D> && detail::answers_size<D> && detail::answers_targets<D> &&
-                  detail::answers_shapes<D> && detail::reads_samples<D>;
-
-} // namespace cairn
-
-namespace cairn::detail {
-
-// A dataset with a fingerprint of its own.
-template <class D>
-concept fingerprinted_dataset = requires(const D& d) {
-  { d.fingerprint() } -> std::convertible_to<std::uint64_t>;
-};
-
-// The same requirements one by one, so that an error names the one that is missing.
-template <class D>
-struct checked_dataset {
-  static_assert(names_element_types<D>, "dataset: needs  using input_type = …  and  using target_type = …");
-  static_assert(answers_size<D>, "dataset: needs  std::size_t size() const");
-  static_assert(answers_shapes<D>, "dataset: needs  shape sample_shape() const;  with input_types<...> of N inputs  "
-                                   "std::array<shape, N> sample_shapes() const");
-  static_assert(answers_targets<D>, "dataset: needs  std::size_t targets_per_sample() const");
-  static_assert(reads_samples<D>, "dataset: needs  void read(std::size_t i, std::span<input_type> input, "
-                                  "std::span<target_type> targets) const;  with input_types<...> a span for each");
-  static constexpr bool value = true;
-};
 
 } // namespace cairn::detail
 
@@ -6008,6 +6097,97 @@ using sampler = distributed_sampler;
 
 } // namespace cairn
 
+// cairn/data/feature_statistics.hpp
+
+namespace cairn::preprocess {
+
+// The mean and the deviation of each feature of a dataset, as scikit-learn's StandardScaler has them in mean_ and scale_: the
+// variance is divided by the number of rows. A feature that is the same number everywhere has a deviation of 1.
+struct feature_statistics {
+  std::vector<double> mean, deviation;
+  std::size_t rows = 0; // that they are of
+};
+
+} // namespace cairn::preprocess
+
+namespace cairn::detail {
+
+// Mean and variance of rows that arrive one after another (Welford: Note on a method for calculating corrected sums of squares
+// and products. 1962). Nothing cancels, however far from 0 a feature is, and one that does not vary has exactly the
+// variance 0.
+class running_moments {
+public:
+  explicit running_moments(std::size_t features) : mean_(features), squares_(features) {}
+
+  template <std::floating_point T>
+  void add(std::span<const T> row) {
+    const double share = 1 / static_cast<double>(++rows_);
+    double *const mean = mean_.data(), *const squares = squares_.data();
+    for (std::size_t j = 0; j < row.size(); ++j) {
+      const double x = static_cast<double>(row[j]), distance = x - mean[j];
+      mean[j] += distance * share;
+      squares[j] += distance * (x - mean[j]);
+    }
+  }
+  preprocess::feature_statistics result() const {
+    preprocess::feature_statistics out{mean_, squares_, rows_};
+    for (std::size_t j = 0; j < out.deviation.size(); ++j) {
+      double& of = out.deviation[j];
+      of = of == 0 ? 1 : std::sqrt(of / static_cast<double>(rows_));
+      if (!std::isfinite(of) || !std::isfinite(out.mean[j]))
+        throw input_error("preprocess::statistics_of: expected numbers whose squares a double holds, found larger ones in "
+                          "feature " +
+                          std::to_string(j) + "; divide the feature by a constant, such as its largest number");
+    }
+    return out;
+  }
+
+private:
+  std::vector<double> mean_, squares_; // the mean so far, and the sum of squares of distances from it
+  std::size_t rows_ = 0;
+};
+
+} // namespace cairn::detail
+
+namespace cairn::preprocess {
+
+// The statistics of a dataset's input, or of input K if a sample has several, from all of its samples, read once in their
+// order. The features are the last extent: of images (height, width, channels) these are the channels, and every pixel is a
+// row. Sums are taken in double. Equal datasets have equal statistics, on every rank. Throws input_error for a dataset without
+// samples, and for a number that is not finite, with its sample and feature.
+template <std::size_t K = 0, class Dataset>
+feature_statistics statistics_of(const Dataset& data) {
+  static_assert(detail::checked_dataset<Dataset>::value);
+  using inputs = detail::inputs_of<typename Dataset::input_type>;
+  static_assert(K < inputs::count, "preprocess::statistics_of: the dataset has fewer inputs than the number asks for");
+  if (data.size() == 0) throw input_error("preprocess::statistics_of: expected samples, found a dataset without any");
+  const shape extents = detail::shapes_of(data)[K];
+  const std::size_t features = extents.rank == 0 ? 1 : extents[extents.rank - 1];
+  const detail::batch_buffer<typename Dataset::input_type, typename Dataset::target_type> room(1, detail::shapes_of(data),
+                                                                                               data.targets_per_sample());
+  detail::running_moments moments(features);
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    std::tuple sample{room.template input<I>(0)...};
+    auto targets = room.targets(0);
+    using number = typename std::tuple_element_t<K, decltype(sample)>::element_type;
+    static_assert(std::floating_point<number>,
+                  "preprocess::statistics_of: expected an input of float or double; of one of integers there is no scale");
+    const std::span<const number> numbers = std::get<K>(sample);
+    for (std::size_t i = 0; i < data.size(); ++i) {
+      data.read(i, std::get<I>(sample)..., targets);
+      const auto wrong = std::find_if_not(numbers.begin(), numbers.end(), [](number x) { return std::isfinite(x); });
+      if (wrong != numbers.end())
+        throw input_error("preprocess::statistics_of: expected finite numbers, found " + std::to_string(*wrong) + " in feature " +
+                          std::to_string(static_cast<std::size_t>(wrong - numbers.begin()) % features) + " of sample " +
+                          std::to_string(i) + "; leave the sample out, or put a number in place of it");
+      for (std::size_t begin = 0; begin < numbers.size(); begin += features) moments.add(numbers.subspan(begin, features));
+    }
+  }(typename inputs::positions{});
+  return moments.result();
+}
+
+} // namespace cairn::preprocess
+
 // cairn/data/file.hpp
 
 namespace cairn::detail {
@@ -6291,7 +6471,7 @@ inline void write_file_atomically(const std::string& path, std::string_view text
 
 } // namespace cairn::files
 
-// cairn/data/image_dataset.hpp
+// cairn/data/pixel_scale.hpp
 
 namespace cairn::vision {
 
@@ -6301,6 +6481,63 @@ struct pixel_scale {
   double mean = 0;
   double deviation = 1;
 };
+
+} // namespace cairn::vision
+
+namespace cairn::detail {
+
+// The number of type T that each byte of a pixel becomes, by one scale for all channels or by one for each. Values are looked up
+// instead of computed, so that they have the same bits whatever operations a compiler contracts.
+template <class T>
+class scaled_pixels {
+public:
+  // Throws input_error, whose text begins with `whose`, for a deviation that is not positive.
+  scaled_pixels(std::span<const pixel_scale> scales, const char* whose) {
+    for (const pixel_scale& scale : scales) {
+      if (!(scale.deviation > 0))
+        throw input_error(std::string(whose) + ": expected a positive deviation, found " + std::to_string(scale.deviation));
+      table& values = values_.emplace_back();
+      for (std::size_t p = 0; p < values.size(); ++p)
+        values[p] = static_cast<T>((static_cast<double>(p) / 255 - scale.mean) / scale.deviation);
+    }
+  }
+
+  // Writes the numbers of to.size() bytes: whole pixels, channel after channel.
+  void read(const std::uint8_t* from, std::span<T> to) const {
+    const std::size_t channels = values_.size();
+    const table* const values = values_.data();
+    if (channels == 1)
+      for (std::size_t i = 0; i < to.size(); ++i) to[i] = values[0][from[i]];
+    else if (channels == 3) // a constant number of channels is twice as fast
+      read_channels<3>(from, to, values);
+    else
+      for (std::size_t i = 0; i < to.size(); ++i) to[i] = values[i % channels][from[i]];
+  }
+
+  // The value of a pixel whose channels all have this byte.
+  pixel_value value_of(std::uint8_t pixel) const {
+    std::vector<double> channels;
+    for (const auto& values : values_) channels.push_back(static_cast<double>(values[pixel]));
+    return channels;
+  }
+
+private:
+  using table = std::array<T, 256>; // the value of each byte
+
+  template <std::size_t Channels>
+  static void read_channels(const std::uint8_t* from, std::span<T> to, const table* values) {
+    for (std::size_t i = 0; i < to.size(); i += Channels)
+      for (std::size_t channel = 0; channel < Channels; ++channel) to[i + channel] = values[channel][from[i + channel]];
+  }
+
+  std::vector<table> values_; // one for all channels, or one for each
+};
+
+} // namespace cairn::detail
+
+// cairn/data/image_dataset.hpp
+
+namespace cairn::vision {
 
 // Labelled images (height, width, channels). Pixels and labels are kept as bytes, a quarter or an eighth of the memory of
 // numbers; pixels become numbers of type T when a batch is made.
@@ -6330,62 +6567,32 @@ public:
   const shape& sample_shape() const { return image_; }
   static constexpr std::size_t targets_per_sample() { return 1; }
 
-  // Looks values up instead of computing them, so that they have the same bits whatever operations a compiler contracts.
   void read(std::size_t index, std::span<T> input, std::span<target_type> target) const {
-    const std::uint8_t* const first = pixels_.data() + index * input.size();
-    const std::size_t channels = values_.size();
-    const auto* const values = values_.data();
-    if (channels == 1)
-      for (std::size_t i = 0; i < input.size(); ++i) input[i] = values[0][first[i]];
-    else if (channels == 3) // a constant number of channels is twice as fast
-      read_channels<3>(first, input, values);
-    else
-      for (std::size_t i = 0; i < input.size(); ++i) input[i] = values[i % channels][first[i]];
+    values_.read(pixels_.data() + index * input.size(), input);
     target[0] = labels_[index];
   }
 
   // The value of a black pixel: transforms fill margins with it. And of a white one.
-  pixel_value black() const { return value_of(0); }
-  pixel_value white() const { return value_of(255); }
+  pixel_value black() const { return values_.value_of(0); }
+  pixel_value white() const { return values_.value_of(255); }
 
   std::span<const std::uint8_t> pixels() const { return pixels_; }
   std::span<const std::uint8_t> labels() const { return labels_; }
 
 private:
-  using table = std::array<T, 256>; // the value of each byte
-
   image_dataset(const shape& image, std::vector<std::uint8_t> pixels, std::vector<std::uint8_t> labels,
                 std::span<const pixel_scale> scales)
-      : image_(image), pixels_(std::move(pixels)), labels_(std::move(labels)) {
+      : image_(image), pixels_(std::move(pixels)), labels_(std::move(labels)), values_(scales, "image_dataset") {
     if (image.size() == 0 || pixels_.size() / image.size() != labels_.size() || pixels_.size() % image.size() != 0)
       throw input_error("image_dataset: expected " + std::to_string(image.size()) + " pixels for each of " +
                         std::to_string(labels_.size()) + " labels, found " + std::to_string(pixels_.size()) +
                         " pixels; check the shape of an image");
-    for (const pixel_scale& scale : scales) {
-      if (!(scale.deviation > 0))
-        throw input_error("image_dataset: expected a positive deviation, found " + std::to_string(scale.deviation));
-      table& values = values_.emplace_back();
-      for (std::size_t p = 0; p < values.size(); ++p)
-        values[p] = static_cast<T>((static_cast<double>(p) / 255 - scale.mean) / scale.deviation);
-    }
-  }
-
-  pixel_value value_of(std::uint8_t pixel) const {
-    std::vector<double> channels;
-    for (const auto& values : values_) channels.push_back(static_cast<double>(values[pixel]));
-    return channels;
-  }
-
-  template <std::size_t Channels>
-  static void read_channels(const std::uint8_t* from, std::span<T> to, const table* values) {
-    for (std::size_t i = 0; i < to.size(); i += Channels)
-      for (std::size_t channel = 0; channel < Channels; ++channel) to[i + channel] = values[channel][from[i + channel]];
   }
 
   shape image_;
   std::vector<std::uint8_t> pixels_;
   std::vector<std::uint8_t> labels_;
-  std::vector<table> values_; // one for all channels, or one for each
+  detail::scaled_pixels<T> values_;
 };
 
 } // namespace cairn::vision
@@ -7075,6 +7282,132 @@ inline void make_folder_of(const std::string& file) {
 }
 
 } // namespace cairn::detail
+
+// cairn/data/mixup.hpp
+
+namespace cairn::types {
+
+// Options of vision::mixup, by name.
+struct mixup_options {
+  double alpha =
+      0.2; // of the distribution Beta(alpha, alpha) of shares: near 0 hardly any sample is mixed, at 1 all shares are alike
+};
+
+} // namespace cairn::types
+
+namespace cairn::detail {
+
+// A number of the distribution Beta(alpha, alpha) from two uniform ones, u in (0, 1] and v in [0, 1), for any alpha above 0.
+// With t of Student's distribution of 2 alpha degrees of freedom, by Bailey's polar method, (1 + t / sqrt(2 alpha + t^2)) / 2
+// has it (Devroye: Random variate generation in one line of code. 1996). It rejects no numbers, so it is a function of a
+// counter. Rejected: the ratio of two gamma variates, which draws until it fits.
+inline double symmetric_beta(double alpha, double u, double v) {
+  constexpr double pi = 3.14159265358979323846;
+  const double cosine = std::cos(2 * pi * v);
+  const double square = (std::pow(u, -1 / alpha) - 1) * cosine * cosine; // t^2 / (2 alpha)
+  const double part = 1 / std::sqrt(1 + 1 / square);
+  return (cosine < 0 ? 1 - part : 1 + part) / 2;
+}
+
+} // namespace cairn::detail
+
+namespace cairn::vision {
+
+// Mixes a sample with another sample of the same dataset, as a transform: mixup (Zhang, Cisse, Dauphin, Lopez-Paz: mixup:
+// Beyond Empirical Risk Minimization. 2018. arXiv:1710.09412). With the partner (x2, y2) and a share s, which are drawn for
+// each sample and each epoch, the sample (x1, y1) becomes (s x1 + (1 - s) x2, s y1 + (1 - s) y2). The partner is any sample
+// with equal chance, the sample itself among them; s has the distribution Beta(alpha, alpha). (The paper's program draws one
+// share for each batch.)
+//
+//   const vision::class_probabilities soft{data.train, 10};
+//   loader batches{soft, sampler{rank}, batch<64>{}, vision::mixup{soft, {.alpha = 0.2}}};
+//   trainer<Net, SoftCrossEntropyLoss, SGD, batch<64>> train{SGD{}};
+//
+// A third argument is a transform of single samples, such as a compose: it is called for the sample and for its partner, each
+// with random numbers of its own, before they are mixed. `data` is the dataset of the loader: its samples have one input, of
+// float or double, and targets of float or double. It is not copied and must outlive this.
+//
+// The random numbers follow from the loader's seed, the epoch and the sample's number alone, so any number of ranks and of
+// threads mixes alike; the last bits of a share depend on the machine's pow and cos. Throws input_error for an alpha that is
+// not above 0, for a dataset without samples, and for a sample of another size than the dataset's.
+template <class Dataset, class Transform = detail::no_transform>
+class mixup {
+  static_assert(detail::checked_dataset<Dataset>::value);
+
+public:
+  using input_type = typename Dataset::input_type;
+  using target_type = typename Dataset::target_type;
+  static_assert(std::floating_point<input_type>,
+                "vision::mixup: expected a dataset with one input, of float or double, as other numbers cannot be mixed");
+  static_assert(
+      std::floating_point<target_type>,
+      "vision::mixup: expected targets of float or double; vision::class_probabilities makes them of numbers of classes");
+  static_assert(
+      detail::sample_transform<Transform, input_type>,
+      "vision::mixup: its third argument is a transform of samples, called as  f(std::span<T> sample, const shape&, const "
+      "random_key&)");
+
+  // What is drawn for a sample.
+  struct drawn {
+    std::size_t partner = 0;
+    double share = 1; // of the sample itself
+  };
+
+  explicit mixup(const Dataset& data, types::mixup_options options = {}, Transform each = {})
+      : data_(&data), alpha_(options.alpha), each_(std::move(each)) {
+    if (!(alpha_ > 0 && std::isfinite(alpha_)))
+      throw input_error("mixup: expected an alpha above 0, such as 0.2, found " + std::to_string(alpha_) +
+                        "; to mix no samples, leave the transform out");
+    if (data.size() == 0) throw input_error("mixup: expected a dataset with samples, found one without any");
+  }
+  // A temporary dataset would be gone before the first sample is read.
+  explicit mixup(const Dataset&&, types::mixup_options = {}, Transform = {}) = delete;
+
+  drawn draw(const types::random_key& key) const {
+    const auto block = ops::random_block(key, 0);
+    const std::uint64_t bits = (std::uint64_t{block[2]} << 32U) | block[3];
+    return {static_cast<std::size_t>(detail::random_below(bits, data_->size())),
+            detail::symmetric_beta(alpha_, (block[0] + 1.0) * 0x1p-32, block[1] * 0x1p-32)};
+  }
+
+  void operator()(std::span<input_type> sample, std::span<target_type> targets, const shape& extents,
+                  const types::random_key& key) const {
+    if (sample.size() != data_->sample_shape().size() || targets.size() != data_->targets_per_sample())
+      throw input_error("mixup: expected samples of " + std::to_string(data_->sample_shape().size()) + " numbers with " +
+                        std::to_string(data_->targets_per_sample()) + " targets, as its dataset has, found " +
+                        std::to_string(sample.size()) + " and " + std::to_string(targets.size()) +
+                        "; give it the dataset of the loader");
+    thread_local std::vector<input_type> other; // kept, so that a loader does not allocate for each sample
+    thread_local std::vector<target_type> its_targets;
+    other.resize(sample.size());
+    its_targets.resize(targets.size());
+    const drawn of = draw(key);
+    const std::span<input_type> partner(other);
+    data_->read(of.partner, partner, std::span<target_type>(its_targets));
+    each_(sample, extents, key_of(key, 1));
+    each_(partner, extents, key_of(key, 2));
+    mix(sample, other, of.share);
+    mix(targets, its_targets, of.share);
+  }
+
+private:
+  template <class T>
+  static void mix(std::span<T> to, const std::vector<T>& other, double share) {
+    const auto own = static_cast<T>(share), rest = static_cast<T>(1 - share);
+    for (std::size_t i = 0; i < to.size(); ++i) to[i] = own * to[i] + rest * other[i];
+  }
+  // A stream for the transform, whose seed is drawn from the sample's own stream.
+  static types::random_key key_of(const types::random_key& key, std::uint64_t k) {
+    const auto block = ops::random_block(key, k);
+    return {.seed = (std::uint64_t{block[0]} << 32U) | block[1], .step = key.step, .position = key.position};
+  }
+
+  const Dataset* data_;
+  double alpha_;
+  Transform each_;
+};
+
+} // namespace cairn::vision
 
 // cairn/data/number_of_text.hpp
 
@@ -10339,6 +10672,7 @@ struct avx2_register {
   using mask = typename simd<T, 32>::integers;
   static constexpr std::size_t width = simd<T, 32>::width;
   static constexpr std::size_t reduced = 1; // elements of the reduction that a multiplication takes
+  static constexpr std::size_t in_word = 1; // elements of the reduction in a word of b
 
   [[gnu::always_inline]] CAIRN_TARGET_AVX2 static mask first(std::size_t n) {
     const auto count = static_cast<typename simd<T, 32>::integer>(n);
@@ -10618,13 +10952,22 @@ CAIRN_KERNELS_END
 
 namespace cairn::ops {
 
+// The numbers in which a model keeps the packed weights of its products. A product of few rows takes as long as its weight takes
+// to be read, so fewer bytes are a quicker answer. Sums are not narrower: see multiply_by_packed.hpp and multiply_by_bytes.hpp.
+enum class weight_format : unsigned char {
+  own,      // those of the network: the answers have the bits of the trainer's
+  bfloat16, // rounded to bfloat16: half of the bytes; the bits that a network has whose weights were rounded so
+  int8,     // integers from -127 to 127, times a float for each output feature: a quarter of the bytes
+};
+
 // The weight (n, k) of products (m, k) x (n, k)^T a second time, in the order in which the kernels of this machine read it. It
-// belongs to the weight at `of`, and has as many elements. A product of few rows spends most of its time to bring its weight
-// into this order; an owner of weights that seldom change does it once.
+// belongs to the weight at `of`. A product of few rows spends most of its time to bring its weight into this order; an owner of
+// weights that seldom change does it once.
 template <class T>
 struct packed_weight {
   const T* of = nullptr;
-  const T* data = nullptr; // null: there is none
+  const void* data = nullptr; // null: there is none
+  weight_format format = weight_format::own;
 
   // Whether it can be read in place of that weight.
   bool replaces(const T* weight) const { return data != nullptr && of == weight; }
@@ -10779,6 +11122,7 @@ struct sliver {
   std::size_t a_row = 0, a_step = 0;
   const T* b = nullptr; // op(b)(first of the block, column): rows of neighbouring columns, b_step apart
   std::size_t b_step = 0;
+  std::size_t b_next = 0; // where a row takes two slivers at a time: from the first one's b to the second one's
   std::size_t depth = 0; // length of the block
   std::size_t row_begin = 0, row_end = 0;
   std::size_t column = 0, columns = 0;
@@ -11222,13 +11566,38 @@ struct CAIRN_TILE {
   static constexpr std::size_t width = Register::width;
   static_assert(Rows * Columns * sizeof(vector) <= tile_bytes);
 
+  // Where the J-th register of b begins. Six are those of two slivers, for a single row: its three sums would wait for each other.
+  template <std::size_t J>
+  static constexpr std::size_t place(std::size_t next) {
+    return Columns == 6 ? J / 3 * next + J % 3 * width : J * width;
+  }
+
+  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline vector load(const T* p, mask lanes) {
+    return Partial ? Register::load(p, lanes) : Register::load(p);
+  }
+
   // One step of the reduction: sums(i, j) += a(i) * b(j), fused, I counting the sums row by row.
   template <std::size_t... I, std::size_t... J>
   [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void step(vector* sums, const T* a, std::size_t a_row, const T* b,
-                                                                   mask lanes, std::index_sequence<I...>,
+                                                                   std::size_t next, mask lanes, std::index_sequence<I...>,
                                                                    std::index_sequence<J...>) {
-    const vector right[Columns] = {(Partial ? Register::load(b + J * width, lanes) : Register::load(b + J * width))...};
+    const vector right[Columns] = {load(b + place<J>(next), lanes)...};
     ((sums[I] = Register::multiply_add(Register::fill_from(a + I / Columns * a_row), right[I % Columns], sums[I])), ...);
+  }
+
+  // Two steps, where a word of b holds both elements; or the first one alone, at the end of an odd reduction.
+  template <bool Both, std::size_t... I, std::size_t... J>
+  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void step_of_pairs(vector* sums, const T* a, std::size_t a_row,
+                                                                            std::size_t a_step, const T* b, std::size_t next, mask lanes,
+                                                                            std::index_sequence<I...>, std::index_sequence<J...>) {
+    const vector pairs[Columns] = {Register::in_a_register(load(b + place<J>(next), lanes))...};
+    const vector first[Columns] = {Register::first_of(pairs[J])...};
+    ((sums[I] = Register::multiply_add(Register::fill_from(a + I / Columns * a_row), first[I % Columns], sums[I])), ...);
+    if constexpr (Both) {
+      const vector second[Columns] = {Register::second_of(pairs[J])...};
+      const T* const ahead = a + a_step;
+      ((sums[I] = Register::multiply_add(Register::fill_from(ahead + I / Columns * a_row), second[I % Columns], sums[I])), ...);
+    }
   }
 
   // The sums over the block. While a chain is computed, the sum of the earlier ones is in memory, in the first-level cache, as no
@@ -11240,6 +11609,7 @@ struct CAIRN_TILE {
     constexpr std::size_t chain = reduction_chain / Register::reduced;
     const std::size_t a_row = s.a_row;
     const std::size_t a_step = s.a_step;
+    const std::size_t next = s.b_next;
     const T* a = s.a + (row - s.row_begin) * a_row;
     const T* b = s.b;
     const T* ahead = s.ahead_lines == 0 ? nullptr : s.ahead + (row - s.row_begin) * a_row;
@@ -11248,37 +11618,46 @@ struct CAIRN_TILE {
       const bool first = done == 0;
       done += left;
       ((sums[I] = Register::fill(0)), ...);
-      if constexpr (Rows * Columns < 8) { // a small step costs less than an iteration of the loop
+      if constexpr (Register::in_word == 2) { // chains and blocks are even, but for the last
+        for (; left >= 2; left -= 2) {
+          step_of_pairs<true>(sums, a, a_row, a_step, b, next, lanes, all, columns);
+          a += 2 * a_step;
+          b += s.b_step;
+        }
+        if (left != 0) step_of_pairs<false>(sums, a, a_row, a_step, b, next, lanes, all, columns);
+        left = 0;
+      }
+      if constexpr (Rows * Columns < 8 && Register::in_word == 1) { // a small step costs less than an iteration of the loop
         for (; left >= 4; left -= 4) {
-          step(sums, a, a_row, b, lanes, all, columns);
-          step(sums, a + a_step, a_row, b + s.b_step, lanes, all, columns);
-          step(sums, a + 2 * a_step, a_row, b + 2 * s.b_step, lanes, all, columns);
-          step(sums, a + 3 * a_step, a_row, b + 3 * s.b_step, lanes, all, columns);
+          step(sums, a, a_row, b, next, lanes, all, columns);
+          step(sums, a + a_step, a_row, b + s.b_step, next, lanes, all, columns);
+          step(sums, a + 2 * a_step, a_row, b + 2 * s.b_step, next, lanes, all, columns);
+          step(sums, a + 3 * a_step, a_row, b + 3 * s.b_step, next, lanes, all, columns);
           a += 4 * a_step;
           b += 4 * s.b_step;
         }
       }
-      if constexpr (Rows >= 4 && Columns == 3) {
+      if constexpr (Rows >= 4 && Columns == 3 && Register::in_word == 1) {
         for (; left >= ahead_steps; left -= ahead_steps) {
           for (std::size_t i = 0; i < s.ahead_lines; ++i, ahead += 64 / sizeof(T)) __builtin_prefetch(ahead, 0, 2);
           for (std::size_t i = 0; i < ahead_steps; i += 2) {
-            step(sums, a, a_row, b, lanes, all, columns);
-            step(sums, a + a_step, a_row, b + s.b_step, lanes, all, columns);
+            step(sums, a, a_row, b, next, lanes, all, columns);
+            step(sums, a + a_step, a_row, b + s.b_step, next, lanes, all, columns);
             a += 2 * a_step;
             b += 2 * s.b_step;
           }
         }
       }
-      if constexpr (Rows * Columns >= 8 && sizeof(vector) == 64) {
+      if constexpr (Rows * Columns >= 8 && sizeof(vector) == 64 && Register::in_word == 1) {
         for (; left >= 2; left -= 2) {
-          step(sums, a, a_row, b, lanes, all, columns);
-          step(sums, a + a_step, a_row, b + s.b_step, lanes, all, columns);
+          step(sums, a, a_row, b, next, lanes, all, columns);
+          step(sums, a + a_step, a_row, b + s.b_step, next, lanes, all, columns);
           a += 2 * a_step;
           b += 2 * s.b_step;
         }
       }
       for (; left != 0; --left) {
-        step(sums, a, a_row, b, lanes, all, columns);
+        step(sums, a, a_row, b, next, lanes, all, columns);
         a += a_step;
         b += s.b_step;
       }
@@ -11288,9 +11667,6 @@ struct CAIRN_TILE {
     }
   }
 
-  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline vector load(const T* p, mask lanes) {
-    return Partial ? Register::load(p, lanes) : Register::load(p);
-  }
   [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void store(T* p, vector x, mask lanes) {
     if constexpr (Partial) Register::store(p, x, lanes);
     else Register::store(p, x);
@@ -11355,6 +11731,12 @@ struct CAIRN_TILE {
 #undef CAIRN_TILE
 
 // All rows of a sliver that is Columns registers wide, Rows at a time.
+// A row of two slivers.
+template <class Register, class T>
+CAIRN_TARGET_AVX2 void avx2_row_of_two(const sliver<T>& s) {
+  avx2_tile<Register, T, 1, 6, false>::run(s, s.row_begin, Register::first(0));
+}
+
 template <class Register, class T, std::size_t Rows, std::size_t Columns, bool Partial>
 CAIRN_TARGET_AVX2 void avx2_rows(const sliver<T>& s) {
   const typename Register::mask lanes = Register::first(Partial ? s.columns : 0);
@@ -11380,9 +11762,10 @@ namespace cairn::detail {
 
 // Tiles of 4 x 3 registers: 12 results, 3 of b and one of a use all 16 registers. A single column of registers takes 8 rows,
 // since a multiplication takes longer than it takes to start 4 others.
-template <class T>
+template <class T, template <class> class Register = avx2_register>
 struct avx2_kernels {
-  using registers = avx2_register<T>;
+  using registers = Register<T>;
+  static constexpr std::size_t in_word = registers::in_word;
 
   // The number of the remaining columns that the next sliver takes, and its width when packed.
   static constexpr std::size_t widest = 3 * registers::width;
@@ -11400,6 +11783,8 @@ struct avx2_kernels {
     if (s.columns == registers::width) return avx2_rows<registers, T, 8, 1, false>(s);
     return avx2_rows<registers, T, 8, 1, true>(s);
   }
+
+  static void row_of_two(const sliver<T>& s) { avx2_row_of_two<registers, T>(s); }
 
   static void pack(T* to, std::size_t width, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {
     pack_avx2(to, width, from, stride, columns, depth);
@@ -11436,6 +11821,7 @@ struct avx512_register {
   using loose = typename simd<T, Bytes>::loose;
   static constexpr std::size_t width = simd<T, Bytes>::width;
   static constexpr std::size_t reduced = 1; // elements of the reduction that a multiplication takes
+  static constexpr std::size_t in_word = 1; // elements of the reduction in a word of b
   using mask = std::conditional_t<width == 16, unsigned short, unsigned char>;
 
   [[gnu::always_inline]] CAIRN_TARGET_AVX512 static mask first(std::size_t n) { return static_cast<mask>((1U << n) - 1U); }
@@ -11541,13 +11927,38 @@ struct CAIRN_TILE {
   static constexpr std::size_t width = Register::width;
   static_assert(Rows * Columns * sizeof(vector) <= tile_bytes);
 
+  // Where the J-th register of b begins. Six are those of two slivers, for a single row: its three sums would wait for each other.
+  template <std::size_t J>
+  static constexpr std::size_t place(std::size_t next) {
+    return Columns == 6 ? J / 3 * next + J % 3 * width : J * width;
+  }
+
+  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline vector load(const T* p, mask lanes) {
+    return Partial ? Register::load(p, lanes) : Register::load(p);
+  }
+
   // One step of the reduction: sums(i, j) += a(i) * b(j), fused, I counting the sums row by row.
   template <std::size_t... I, std::size_t... J>
   [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void step(vector* sums, const T* a, std::size_t a_row, const T* b,
-                                                                   mask lanes, std::index_sequence<I...>,
+                                                                   std::size_t next, mask lanes, std::index_sequence<I...>,
                                                                    std::index_sequence<J...>) {
-    const vector right[Columns] = {(Partial ? Register::load(b + J * width, lanes) : Register::load(b + J * width))...};
+    const vector right[Columns] = {load(b + place<J>(next), lanes)...};
     ((sums[I] = Register::multiply_add(Register::fill_from(a + I / Columns * a_row), right[I % Columns], sums[I])), ...);
+  }
+
+  // Two steps, where a word of b holds both elements; or the first one alone, at the end of an odd reduction.
+  template <bool Both, std::size_t... I, std::size_t... J>
+  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void step_of_pairs(vector* sums, const T* a, std::size_t a_row,
+                                                                            std::size_t a_step, const T* b, std::size_t next, mask lanes,
+                                                                            std::index_sequence<I...>, std::index_sequence<J...>) {
+    const vector pairs[Columns] = {Register::in_a_register(load(b + place<J>(next), lanes))...};
+    const vector first[Columns] = {Register::first_of(pairs[J])...};
+    ((sums[I] = Register::multiply_add(Register::fill_from(a + I / Columns * a_row), first[I % Columns], sums[I])), ...);
+    if constexpr (Both) {
+      const vector second[Columns] = {Register::second_of(pairs[J])...};
+      const T* const ahead = a + a_step;
+      ((sums[I] = Register::multiply_add(Register::fill_from(ahead + I / Columns * a_row), second[I % Columns], sums[I])), ...);
+    }
   }
 
   // The sums over the block. While a chain is computed, the sum of the earlier ones is in memory, in the first-level cache, as no
@@ -11559,6 +11970,7 @@ struct CAIRN_TILE {
     constexpr std::size_t chain = reduction_chain / Register::reduced;
     const std::size_t a_row = s.a_row;
     const std::size_t a_step = s.a_step;
+    const std::size_t next = s.b_next;
     const T* a = s.a + (row - s.row_begin) * a_row;
     const T* b = s.b;
     const T* ahead = s.ahead_lines == 0 ? nullptr : s.ahead + (row - s.row_begin) * a_row;
@@ -11567,37 +11979,46 @@ struct CAIRN_TILE {
       const bool first = done == 0;
       done += left;
       ((sums[I] = Register::fill(0)), ...);
-      if constexpr (Rows * Columns < 8) { // a small step costs less than an iteration of the loop
+      if constexpr (Register::in_word == 2) { // chains and blocks are even, but for the last
+        for (; left >= 2; left -= 2) {
+          step_of_pairs<true>(sums, a, a_row, a_step, b, next, lanes, all, columns);
+          a += 2 * a_step;
+          b += s.b_step;
+        }
+        if (left != 0) step_of_pairs<false>(sums, a, a_row, a_step, b, next, lanes, all, columns);
+        left = 0;
+      }
+      if constexpr (Rows * Columns < 8 && Register::in_word == 1) { // a small step costs less than an iteration of the loop
         for (; left >= 4; left -= 4) {
-          step(sums, a, a_row, b, lanes, all, columns);
-          step(sums, a + a_step, a_row, b + s.b_step, lanes, all, columns);
-          step(sums, a + 2 * a_step, a_row, b + 2 * s.b_step, lanes, all, columns);
-          step(sums, a + 3 * a_step, a_row, b + 3 * s.b_step, lanes, all, columns);
+          step(sums, a, a_row, b, next, lanes, all, columns);
+          step(sums, a + a_step, a_row, b + s.b_step, next, lanes, all, columns);
+          step(sums, a + 2 * a_step, a_row, b + 2 * s.b_step, next, lanes, all, columns);
+          step(sums, a + 3 * a_step, a_row, b + 3 * s.b_step, next, lanes, all, columns);
           a += 4 * a_step;
           b += 4 * s.b_step;
         }
       }
-      if constexpr (Rows >= 4 && Columns == 3) {
+      if constexpr (Rows >= 4 && Columns == 3 && Register::in_word == 1) {
         for (; left >= ahead_steps; left -= ahead_steps) {
           for (std::size_t i = 0; i < s.ahead_lines; ++i, ahead += 64 / sizeof(T)) __builtin_prefetch(ahead, 0, 2);
           for (std::size_t i = 0; i < ahead_steps; i += 2) {
-            step(sums, a, a_row, b, lanes, all, columns);
-            step(sums, a + a_step, a_row, b + s.b_step, lanes, all, columns);
+            step(sums, a, a_row, b, next, lanes, all, columns);
+            step(sums, a + a_step, a_row, b + s.b_step, next, lanes, all, columns);
             a += 2 * a_step;
             b += 2 * s.b_step;
           }
         }
       }
-      if constexpr (Rows * Columns >= 8 && sizeof(vector) == 64) {
+      if constexpr (Rows * Columns >= 8 && sizeof(vector) == 64 && Register::in_word == 1) {
         for (; left >= 2; left -= 2) {
-          step(sums, a, a_row, b, lanes, all, columns);
-          step(sums, a + a_step, a_row, b + s.b_step, lanes, all, columns);
+          step(sums, a, a_row, b, next, lanes, all, columns);
+          step(sums, a + a_step, a_row, b + s.b_step, next, lanes, all, columns);
           a += 2 * a_step;
           b += 2 * s.b_step;
         }
       }
       for (; left != 0; --left) {
-        step(sums, a, a_row, b, lanes, all, columns);
+        step(sums, a, a_row, b, next, lanes, all, columns);
         a += a_step;
         b += s.b_step;
       }
@@ -11607,9 +12028,6 @@ struct CAIRN_TILE {
     }
   }
 
-  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline vector load(const T* p, mask lanes) {
-    return Partial ? Register::load(p, lanes) : Register::load(p);
-  }
   [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void store(T* p, vector x, mask lanes) {
     if constexpr (Partial) Register::store(p, x, lanes);
     else Register::store(p, x);
@@ -11673,6 +12091,12 @@ struct CAIRN_TILE {
 #undef CAIRN_TILE_TARGET
 #undef CAIRN_TILE
 
+// A row of two slivers.
+template <class Register, class T>
+CAIRN_TARGET_AVX512 void avx512_row_of_two(const sliver<T>& s) {
+  avx512_tile<Register, T, 1, 6, false>::run(s, s.row_begin, Register::first(0));
+}
+
 // All rows of a sliver that is Columns registers wide: tiles of 8 rows, and the rest in tiles of 4, 2 and 1. A tile of fewer rows
 // computes the same chains, only with fewer of them in flight.
 template <class Register, class T, std::size_t Columns, bool Partial>
@@ -11711,6 +12135,7 @@ template <class T, template <class, std::size_t> class Register = avx512_registe
 struct avx512_kernels {
   using wide = Register<T, 64>;
   using narrow = Register<T, 32>;
+  static constexpr std::size_t in_word = wide::in_word;
 
   // The number of the remaining columns that the next sliver takes, and its width when packed.
   static constexpr std::size_t widest = 3 * wide::width;
@@ -11729,6 +12154,8 @@ struct avx512_kernels {
     if (s.columns > narrow::width) return avx512_rows<wide, T, 1, true>(s);
     return avx512_rows<narrow, T, 1, true>(s);
   }
+
+  static void row_of_two(const sliver<T>& s) { avx512_row_of_two<wide, T>(s); }
 
   static void pack(T* to, std::size_t width, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {
     pack_avx2(to, width, from, stride, columns, depth);
@@ -12056,6 +12483,610 @@ void multiply(const product<T>& whole, const rectangle& part, std::span<std::byt
 
 CAIRN_KERNELS_END
 
+// cairn/ops/matmul/bytes_plain.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// A row's integers without a sign: round(x * inverse) + 2^23, at most 2^24 - 1. Half of a unit is rounded away from zero.
+inline std::uint32_t integer_of(float x, float inverse) {
+  const float in_units = x * inverse; // exact: a power of two
+  const auto rounded = static_cast<std::int32_t>(in_units + (in_units < 0 ? -0.5F : 0.5F));
+  return static_cast<std::uint32_t>(std::min(rounded, (1 << 23) - 1) + (1 << 23));
+}
+
+// Kernels for weights in bytes on any machine, and what is common to all: see multiply_by_bytes.hpp.
+struct bytes_plain {
+  static constexpr std::size_t sliver = 16;
+  static constexpr std::size_t digit_bytes = 16; // of a group of 4 elements of a row
+
+  static void find_largest(std::uint32_t& largest, const float* x, std::size_t k) {
+    for (std::size_t p = 0; p < k; ++p) {
+      std::uint32_t bits = 0;
+      std::memcpy(&bits, x + p, sizeof bits);
+      largest = std::max(largest, bits & 0x7FFFFFFFU);
+    }
+  }
+  static void write_digits(std::byte* to, const float* x, std::size_t k, float inverse) {
+    for (std::size_t p = 0; p < (k + 3) / 4 * 4; ++p) {
+      const std::uint32_t whole = p < k ? integer_of(x[p], inverse) : 0;
+      std::memcpy(to + p * sizeof whole, &whole, sizeof whole);
+    }
+  }
+  // totals[r * sliver + j]: the sums of rows of digits times the sliver's rows.
+  static void sums(double* totals, const std::byte* digits, std::size_t row_bytes, std::size_t rows, const std::int8_t* weight,
+                   std::size_t columns, std::size_t groups) {
+    for (std::size_t r = 0; r < rows; ++r) {
+      std::int64_t exact[sliver] = {};
+      for (std::size_t g = 0; g < groups; ++g) {
+        std::uint32_t x[4];
+        std::memcpy(x, digits + r * row_bytes + g * sizeof x, sizeof x);
+        for (std::size_t j = 0; j < columns; ++j)
+          for (std::size_t i = 0; i < 4; ++i)
+            exact[j] += static_cast<std::int64_t>(x[i]) * weight[(g * columns + j) * 4 + i];
+      }
+      for (std::size_t j = 0; j < columns; ++j) totals[r * sliver + j] = static_cast<double>(exact[j]);
+    }
+  }
+  // The sums as floats: exact until they are rounded.
+  static void scale(float* values, const double* totals, const std::int32_t* sums, const float* scales, double step,
+                    std::size_t columns) {
+    for (std::size_t j = 0; j < columns; ++j)
+      values[j] = static_cast<float>((totals[j] - 8388608.0 * sums[j]) * (scales[j] * step));
+  }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+// cairn/ops/matmul/bytes_avx2.hpp
+
+#if CAIRN_X86
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// Kernels for weights in bytes with AVX2: bytes are widened to 16 bits, and an instruction adds pairs of products. A row of a has
+// 2 digits of 12 bits.
+struct bytes_avx2 {
+  typedef int integers __attribute__((vector_size(32)));
+  typedef float floats __attribute__((vector_size(32)));
+  typedef float loose_floats __attribute__((vector_size(32), aligned(4), may_alias));
+  typedef int loose_integers __attribute__((vector_size(32), aligned(4), may_alias));
+  typedef short words __attribute__((vector_size(32)));
+  typedef short loose_words __attribute__((vector_size(32), aligned(1), may_alias));
+  typedef char chars __attribute__((vector_size(32)));
+  typedef long long quads __attribute__((vector_size(32)));
+  typedef signed char loose_bytes __attribute__((vector_size(16), aligned(1), may_alias));
+  typedef long long loose_quad __attribute__((aligned(1), may_alias));
+  static constexpr std::size_t sliver = 16;
+  static constexpr std::size_t digit_bytes = 16;
+  static constexpr std::size_t block = 512; // groups, after which no sum of 32 bits is too large
+
+  CAIRN_TARGET_AVX2 static void find_largest(std::uint32_t& largest, const float* x, std::size_t k) {
+    integers most{};
+    std::size_t p = 0;
+    for (; p + 8 <= k; p += 8) {
+      const integers bits = *reinterpret_cast<const loose_integers*>(x + p) & 0x7FFFFFFF;
+      most = bits > most ? bits : most;
+    }
+    alignas(32) std::uint32_t each[8];
+    *reinterpret_cast<integers*>(each) = most;
+    for (const std::uint32_t one : each) largest = std::max(largest, one);
+    bytes_plain::find_largest(largest, x + p, k - p);
+  }
+  // integer_of() for 8 elements.
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static inline integers integers_of(const float* x, float inverse) {
+    const floats in_units = *reinterpret_cast<const loose_floats*>(x) * inverse;
+    const floats half = in_units < 0 ? floats{} - 0.5F : floats{} + 0.5F;
+    const integers rounded = __builtin_convertvector(in_units + half, integers);
+    constexpr int most = (1 << 23) - 1;
+    return (rounded < most ? rounded : integers{} + most) + (1 << 23);
+  }
+  CAIRN_TARGET_AVX2 static void write_digits(std::byte* to, const float* x, std::size_t k, float inverse) {
+    std::size_t p = 0;
+    for (; p + 8 <= k; p += 8, to += 2 * digit_bytes) {
+      const integers whole = integers_of(x + p, inverse);
+      *reinterpret_cast<loose_words*>(to) = reinterpret_cast<words>(__builtin_ia32_packusdw256(whole & 4095, whole >> 12));
+    }
+    for (; p < k; p += 4, to += digit_bytes) {
+      std::uint32_t x4[4] = {};
+      for (std::size_t i = 0; i < 4 && p + i < k; ++i) x4[i] = integer_of(x[p + i], inverse);
+      write_group(to, x4);
+    }
+  }
+
+  CAIRN_TARGET_AVX2 static void sums(double* totals, const std::byte* digits, std::size_t row_bytes, std::size_t rows,
+                                     const std::int8_t* weight, std::size_t, std::size_t groups) {
+    for (std::size_t r = 0; r < rows; ++r) of_row(totals + r * sliver, digits + r * row_bytes, weight, groups);
+  }
+  static void scale(float* values, const double* totals, const std::int32_t* sums, const float* scales, double step,
+                    std::size_t columns) {
+    bytes_plain::scale(values, totals, sums, scales, step, columns);
+  }
+
+private:
+  static void write_group(std::byte* to, const std::uint32_t* x) {
+    std::uint16_t digits[8];
+    for (std::size_t i = 0; i < 4; ++i) {
+      digits[i] = static_cast<std::uint16_t>(x[i] & 4095U);
+      digits[4 + i] = static_cast<std::uint16_t>(x[i] >> 12);
+    }
+    std::memcpy(to, digits, sizeof digits);
+  }
+
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static inline words digit(const std::byte* at) {
+    return reinterpret_cast<words>(quads{} + *reinterpret_cast<const loose_quad*>(at));
+  }
+  // 16 bytes in 16 bits each. The instruction is written out, as g++ makes four of a conversion of vectors.
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static inline words widened(const std::int8_t* at) {
+    words w;
+    __asm__("vpmovsxbw %1, %0" : "=x"(w) : "m"(*reinterpret_cast<const loose_bytes*>(at)));
+    return w;
+  }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static inline integers products(words x, words w) {
+    return reinterpret_cast<integers>(__builtin_ia32_pmaddwd256(x, w));
+  }
+  template <std::size_t... Q>
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static inline void step(integers* low, integers* high, const std::byte* digits,
+                                                                   const std::int8_t* weight, std::index_sequence<Q...>) {
+    const words x = digit(digits), y = digit(digits + 8);
+    const words w[4] = {widened(weight + 16 * Q)...};
+    ((low[Q] += products(x, w[Q])), ...);
+    ((high[Q] += products(y, w[Q])), ...);
+  }
+  CAIRN_TARGET_AVX2 static void of_row(double* totals, const std::byte* digits, const std::int8_t* weight, std::size_t groups) {
+    std::fill_n(totals, sliver, 0.0);
+    for (std::size_t g = 0; g < groups;) {
+      integers low[4] = {}, high[4] = {};
+      for (const std::size_t end = std::min(groups, g + block); g < end; ++g, digits += digit_bytes, weight += 4 * sliver)
+        step(low, high, digits, weight, std::make_index_sequence<4>{});
+      alignas(32) std::int32_t parts[2][32];
+      for (std::size_t q = 0; q < 4; ++q) {
+        *reinterpret_cast<integers*>(parts[0] + 8 * q) = low[q];
+        *reinterpret_cast<integers*>(parts[1] + 8 * q) = high[q];
+      }
+      for (std::size_t j = 0; j < sliver; ++j) // each column has two sums of two products a group
+        totals[j] += static_cast<double>(parts[0][2 * j] + parts[0][2 * j + 1]) +
+                     4096.0 * static_cast<double>(parts[1][2 * j] + parts[1][2 * j + 1]);
+    }
+  }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+#endif
+
+// cairn/ops/matmul/bytes_avx512.hpp
+
+#if CAIRN_X86
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// Kernels for weights in bytes with AVX-512 VNNI: an instruction adds 64 products of bytes, 4 steps of the reduction for 16 rows
+// of the weight. A row of a has 3 digits of 8 bits. For 64 weights that is 3 instructions, where floats take 4.
+struct bytes_avx512 {
+  typedef int vector __attribute__((vector_size(64)));
+  typedef int loose __attribute__((vector_size(64), aligned(1), may_alias));
+  typedef int loose_word __attribute__((aligned(1), may_alias));
+  typedef int half __attribute__((vector_size(32)));
+  typedef double eight __attribute__((vector_size(64)));
+  static constexpr std::size_t sliver = 48;
+  static constexpr std::size_t digit_bytes = 12;
+  static constexpr std::size_t block = 1024; // groups, after which no sum of 32 bits is too large
+
+  static void find_largest(std::uint32_t& largest, const float* x, std::size_t k) { bytes_avx2::find_largest(largest, x, k); }
+  CAIRN_TARGET_AVX2 static void write_digits(std::byte* to, const float* x, std::size_t k, float inverse) {
+    std::size_t p = 0;
+    for (; p + 8 <= k; p += 8, to += 2 * digit_bytes) {
+      alignas(32) std::byte both[32]; // of each half, the digits of a group, and 4 bytes that the next group replaces
+      *reinterpret_cast<bytes_avx2::chars*>(both) = by_digits(bytes_avx2::integers_of(x + p, inverse));
+      std::memcpy(to, both, 16);
+      std::memcpy(to + digit_bytes, both + 16, 16);
+    }
+    for (; p < k; p += 4, to += digit_bytes) {
+      std::uint32_t x4[4] = {};
+      for (std::size_t i = 0; i < 4 && p + i < k; ++i) x4[i] = integer_of(x[p + i], inverse);
+      write_group(to, x4);
+    }
+  }
+
+  static void sums(double* totals, const std::byte* digits, std::size_t row_bytes, std::size_t rows, const std::int8_t* weight,
+                   std::size_t columns, std::size_t groups) {
+    if (rows == 2) return of_rows<2>(totals, digits, row_bytes, weight, columns, groups);
+    of_rows<1>(totals, digits, row_bytes, weight, columns, groups);
+  }
+  CAIRN_TARGET_AVX512 static void scale(float* values, const double* totals, const std::int32_t* sums, const float* scales,
+                                        double step, std::size_t columns) {
+    typedef float narrow __attribute__((vector_size(32)));
+    typedef float loose_narrow __attribute__((vector_size(32), aligned(4), may_alias));
+    typedef int loose_half __attribute__((vector_size(32), aligned(4), may_alias));
+    for (std::size_t j = 0; j < columns; j += 8) {
+      const eight total = *reinterpret_cast<const eight*>(totals + j);
+      const eight sum = __builtin_convertvector(static_cast<half>(*reinterpret_cast<const loose_half*>(sums + j)), eight);
+      const eight by = __builtin_convertvector(static_cast<narrow>(*reinterpret_cast<const loose_narrow*>(scales + j)), eight);
+      *reinterpret_cast<narrow*>(values + j) = __builtin_convertvector((total - 8388608.0 * sum) * (by * step), narrow);
+    }
+  }
+
+private:
+  // In each half, the lowest bytes of all elements, then the next ones.
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static inline bytes_avx2::chars by_digits(bytes_avx2::integers whole) {
+    constexpr bytes_avx2::chars order{0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15,
+                                      0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15};
+    return __builtin_ia32_pshufb256(reinterpret_cast<bytes_avx2::chars>(whole), order);
+  }
+  static void write_group(std::byte* to, const std::uint32_t* x) {
+    for (unsigned d = 0; d < 3; ++d) {
+      const std::uint32_t bytes = (x[0] >> 8 * d & 255U) | (x[1] >> 8 * d & 255U) << 8 | (x[2] >> 8 * d & 255U) << 16 |
+                                  (x[3] >> 8 * d & 255U) << 24;
+      std::memcpy(to + 4 * d, &bytes, sizeof bytes);
+    }
+  }
+
+  template <std::size_t Rows>
+  static void of_rows(double* totals, const std::byte* digits, std::size_t row_bytes, const std::int8_t* weight,
+                      std::size_t columns, std::size_t groups) {
+    if (columns == 48) return tile<Rows, 3>(totals, digits, row_bytes, weight, groups);
+    if (columns == 32) return tile<Rows, 2>(totals, digits, row_bytes, weight, groups);
+    tile<Rows, 1>(totals, digits, row_bytes, weight, groups);
+  }
+
+  // sums(r, d, c) += digit d of row r * the bytes of 16 columns, I counting the sums in that order.
+  template <std::size_t Columns, std::size_t... I, std::size_t... J, std::size_t... X>
+  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static inline void step(vector* sums, const std::byte* digits, std::size_t row_bytes,
+                                                                     const std::int8_t* weight, std::index_sequence<I...>,
+                                                                     std::index_sequence<J...>, std::index_sequence<X...>) {
+    const vector w[Columns] = {in_a_register(*reinterpret_cast<const loose*>(weight + 64 * J))...};
+    const vector x[sizeof...(X)] = {
+        (vector{} + *reinterpret_cast<const loose_word*>(digits + X / 3 * row_bytes + X % 3 * 4))...};
+    (add_products(sums[I], x[I / Columns], w[I % Columns]), ...);
+  }
+  template <std::size_t... I>
+  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static inline void clear(vector* sums, std::index_sequence<I...>) {
+    ((sums[I] = vector{}), ...);
+  }
+  // Compilers would rather load a vector three times than keep it.
+  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static inline vector in_a_register(vector x) {
+    __asm__("" : "+v"(x));
+    return x;
+  }
+  // The instruction is written out, as its built-in function has other types in each compiler.
+  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static inline void add_products(vector& sum, vector digits, vector weight) {
+    __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(digits), "v"(weight));
+  }
+  // R counts the columns of all rows.
+  template <std::size_t Columns, std::size_t... R>
+  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static inline void add_up(double* totals, const vector* sums,
+                                                                       std::index_sequence<R...>) {
+    (add_column(totals + R / Columns * sliver + 16 * (R % Columns), sums[R / Columns * 3 * Columns + R % Columns],
+                sums[(R / Columns * 3 + 1) * Columns + R % Columns], sums[(R / Columns * 3 + 2) * Columns + R % Columns]),
+     ...);
+  }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static inline void add_column(double* totals, vector low, vector middle, vector high) {
+    alignas(64) int parts[3][16];
+    *reinterpret_cast<vector*>(parts[0]) = low;
+    *reinterpret_cast<vector*>(parts[1]) = middle;
+    *reinterpret_cast<vector*>(parts[2]) = high;
+    for (std::size_t i = 0; i < 16; i += 8) {
+      const auto part = [&](std::size_t d) CAIRN_TARGET_AVX512 {
+        return __builtin_convertvector(*reinterpret_cast<const half*>(parts[d] + i), eight);
+      };
+      *reinterpret_cast<eight*>(totals + i) += part(0) + 256.0 * part(1) + 65536.0 * part(2);
+    }
+  }
+
+  template <std::size_t Rows, std::size_t Columns>
+  CAIRN_TARGET_AVX512 static void tile(double* totals, const std::byte* digits, std::size_t row_bytes, const std::int8_t* weight,
+                                       std::size_t groups) {
+    constexpr std::make_index_sequence<Rows * 3 * Columns> all{};
+    constexpr std::make_index_sequence<Columns> columns{};
+    std::fill_n(totals, Rows * sliver, 0.0);
+    for (std::size_t g = 0; g < groups;) {
+      vector sums[Rows * 3 * Columns];
+      clear(sums, all);
+      for (const std::size_t end = std::min(groups, g + block); g < end; ++g, digits += digit_bytes, weight += 64 * Columns)
+        step<Columns>(sums, digits, row_bytes, weight, all, columns, std::make_index_sequence<Rows * 3>{});
+      add_up<Columns>(totals, sums, std::make_index_sequence<Rows * Columns>{});
+    }
+  }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+#endif
+
+// cairn/ops/matmul/weight_in_bytes.hpp
+
+namespace cairn::detail {
+
+// A weight (n, k) as integers W from -127 to 127, one byte each, and a scale for each of its rows: the weight is about scale[j] *
+// W[j, p], and the largest element of a row exactly, up to a rounding. In memory: the scales, the sums of the rows' integers, and
+// the integers sliver by sliver. A sliver is some rows of the weight, a multiple of 16: for each group of 4 steps of the
+// reduction the 4 bytes of each row. Rows and steps that there are not have zeros.
+class weight_in_bytes {
+public:
+  weight_in_bytes(const void* packed, std::size_t n, std::size_t k) : packed_(static_cast<const std::byte*>(packed)), n_(n), k_(k) {}
+
+  static constexpr std::size_t padded(std::size_t n) { return (n + 15) / 16 * 16; }
+  static constexpr std::size_t padded_steps(std::size_t k) { return (k + 3) / 4 * 4; }
+  static constexpr std::size_t bytes(std::size_t n, std::size_t k) {
+    return padded(n) * (sizeof(float) + sizeof(std::int32_t) + padded_steps(k));
+  }
+
+  std::size_t padded_rows() const { return padded(n_); }
+  const float* scales() const { return reinterpret_cast<const float*>(packed_); }
+  const std::int32_t* sums() const { return reinterpret_cast<const std::int32_t*>(packed_ + padded(n_) * sizeof(float)); }
+  // The sliver that begins at row j.
+  const std::int8_t* sliver(std::size_t j) const {
+    return reinterpret_cast<const std::int8_t*>(packed_ + padded(n_) * (sizeof(float) + sizeof(std::int32_t))) +
+           j * padded_steps(k_);
+  }
+
+  // Rounds to the nearest integer. A row with an element that is not finite has a scale that is NaN.
+  static void pack(void* to, matrix<const float> weight, std::size_t rows_of_sliver) {
+    const std::size_t n = weight.rows, k = weight.columns;
+    const weight_in_bytes made(to, n, k);
+    auto* const scales = const_cast<float*>(made.scales());
+    auto* const sums = const_cast<std::int32_t*>(made.sums());
+    for (std::size_t j = 0; j < made.padded_rows(); ++j) {
+      const std::size_t first = j / rows_of_sliver * rows_of_sliver;
+      const std::size_t rows = std::min(rows_of_sliver, made.padded_rows() - first);
+      auto* const at = const_cast<std::int8_t*>(made.sliver(first)) + 4 * (j - first);
+      const float* const row = weight.data + std::min(j, n - 1) * weight.stride;
+      const float scale = j < n ? scale_of(row, k) : 0.0F;
+      std::int32_t sum = 0;
+      for (std::size_t p = 0; p < padded_steps(k); ++p) {
+        const bool is_there = j < n && p < k && scale > 0;
+        const auto w = static_cast<std::int8_t>(is_there ? std::clamp(std::nearbyint(row[p] / scale), -127.0F, 127.0F) : 0.0F);
+        at[p / 4 * 4 * rows + p % 4] = w;
+        sum += w;
+      }
+      scales[j] = scale;
+      sums[j] = sum;
+    }
+  }
+  // The scale of a row: that of its largest element, which is 127 or -127.
+  static float scale_of(const float* row, std::size_t k) {
+    float largest = 0;
+    for (std::size_t p = 0; p < k; ++p) {
+      if (!std::isfinite(row[p])) return row[p] - row[p];
+      largest = std::max(largest, std::abs(row[p]));
+    }
+    return largest / 127;
+  }
+
+private:
+  const std::byte* packed_;
+  std::size_t n_, k_;
+};
+
+} // namespace cairn::detail
+
+// cairn/ops/matmul/multiply_by_bytes.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// Products by weights of one byte, whose sums are exact. A row of a becomes integers of 24 bits, the float of its largest
+// element being the unit: x = step * X, where step is a power of two and |X| < 2^23. That rounds as float does relative to the
+// row's largest element. The sum of X times the weight's integers is an integer, computed without rounding, so that it does not
+// depend on the order of the sum, nor on the instruction set. It is rounded once, after it was multiplied by step and the
+// scale of the weight's row:
+//
+//   c[i, j] = epilogue(float(step[i] * scale[j] * sum over p of X[i, p] * W[j, p]))
+//
+// A row with an element that is not finite has sums that are NaN.
+//
+// Kernels take X as 24 bits without a sign, X + 2^23, in digits that their instructions multiply: 2^23 times the sum of the
+// weight's row is subtracted at the end.
+struct row_in_integers {
+  float step; // NaN where an element is not finite
+
+  // Writes the digits of a row of k elements, for the kernels' groups of 4.
+  template <class Kernels>
+  static row_in_integers write(std::byte* digits, const float* x, std::size_t k) {
+    std::uint32_t largest = 0; // the bits of floats without a sign are in the order of the numbers, NaN last
+    Kernels::find_largest(largest, x, k);
+    if (largest >= 0x7F800000U) { // the digits are not read
+      Kernels::write_digits(digits, x, 0, 0.0F);
+      std::memset(digits, 0, (k + 3) / 4 * Kernels::digit_bytes);
+      return {std::bit_cast<float>(0x7FC00000U)};
+    }
+    const int exponent = std::max(static_cast<int>(largest >> 23) - 126, -100); // every element is below 2^exponent
+    Kernels::write_digits(digits, x, k, power_of_two(23 - exponent));
+    return {power_of_two(exponent - 23)};
+  }
+
+private:
+  static float power_of_two(int e) { return std::bit_cast<float>(static_cast<std::uint32_t>(e + 127) << 23); }
+};
+
+// The columns [begin, end) of c, of which `begin` is the first of a sliver.
+template <class Kernels>
+void multiply_by_bytes(const product<float>& whole, const weight_in_bytes& weight, std::size_t begin, std::size_t end,
+                       std::span<std::byte> scratch) {
+  const std::size_t k = whole.size.k, m = whole.size.m, groups = (k + 3) / 4;
+  const std::size_t row_bytes = groups * Kernels::digit_bytes + 16; // kernels may write a little more
+  const std::size_t rows_at_once = std::clamp<std::size_t>(scratch.size() / 2 / (row_bytes + sizeof(float)), 1, 256);
+  auto* const steps = reinterpret_cast<float*>(scratch.data());
+  std::byte* const digits = scratch.data() + 256 * sizeof(float);
+  alignas(64) double totals[2 * Kernels::sliver];
+  alignas(64) float values[Kernels::sliver];
+  for (std::size_t first = 0; first < m; first += rows_at_once) {
+    const std::size_t rows = std::min(rows_at_once, m - first);
+    for (std::size_t i = 0; i < rows; ++i)
+      steps[i] = row_in_integers::write<Kernels>(digits + i * row_bytes, whole.a + (first + i) * whole.a_row, k).step;
+    for (std::size_t j = begin; j < end; j += Kernels::sliver) {
+      const std::size_t columns = std::min(Kernels::sliver, weight.padded_rows() - j);
+      for (std::size_t i = 0; i < rows;) {
+        const std::size_t together = rows - i >= 2 ? 2 : 1;
+        Kernels::sums(totals, digits + i * row_bytes, row_bytes, together, weight.sliver(j), columns, groups);
+        for (std::size_t r = 0; r < together; ++r, ++i) {
+          Kernels::scale(values, totals + r * Kernels::sliver, weight.sums() + j, weight.scales() + j,
+                         static_cast<double>(steps[i]), columns);
+          finish_row(whole, first + i, j, std::min(columns, whole.size.n - j), values);
+        }
+      }
+    }
+  }
+}
+
+// Calls f(kernels) with those of the instruction set.
+template <class F>
+void with_kernels_of_bytes([[maybe_unused]] instruction_set isa, const F& f) {
+#if CAIRN_X86 && CAIRN_KERNELS_OPTIMIZED
+  static const bool has_dots = __builtin_cpu_supports("avx512vnni") != 0;
+  if (isa >= instruction_set::avx512 && has_dots) return f(bytes_avx512{});
+  if (isa >= instruction_set::avx2) return f(bytes_avx2{});
+#endif
+  f(bytes_plain{});
+}
+
+inline void multiply_by_bytes(cpu::queue& queue, instruction_set isa, const product<float>& whole, const void* packed,
+                              std::size_t threads) {
+  with_kernels_of_bytes(isa, [&]<class Kernels>(Kernels) {
+    const weight_in_bytes weight(packed, whole.size.n, whole.size.k);
+    const std::size_t n = whole.size.n, slivers = (n + Kernels::sliver - 1) / Kernels::sliver;
+    const std::size_t each = std::max<std::size_t>(1, (slivers + threads - 1) / threads), parts = (slivers + each - 1) / each;
+    queue.parallel_for(parts, [&](std::size_t part, std::span<std::byte> scratch) {
+      const std::size_t begin = part * each * Kernels::sliver;
+      multiply_by_bytes<Kernels>(whole, weight, begin, std::min(n, begin + each * Kernels::sliver), scratch);
+    });
+  });
+}
+inline void pack_bytes(instruction_set isa, void* to, matrix<const float> weight) {
+  with_kernels_of_bytes(isa, [&]<class Kernels>(Kernels) { weight_in_bytes::pack(to, weight, Kernels::sliver); });
+}
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+// cairn/ops/matmul/widened_pairs.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// Weights of bfloat16 for products of float: a word of a packed weight holds two neighbours of the reduction, the first one in
+// its lower half. They are widened in registers, by one operation each, which is exact: a product has the bits that it has with
+// the rounded weights in float.
+constexpr std::uint32_t pair_of(float first, float second) {
+  return static_cast<std::uint32_t>(bfloat16(second).bits) << 16 | bfloat16(first).bits;
+}
+
+// The words of a sliver of `columns` rows of the weight, one step of the reduction after another: two neighbours each, and a zero
+// behind the last one of an odd number.
+inline void pack_pairs(float* to, std::size_t columns, matrix<const float> weight, std::size_t first) {
+  const std::size_t k = weight.columns;
+  for (std::size_t i = 0; i < columns; ++i) {
+    const float* const row = weight.data + (first + i) * weight.stride;
+    for (std::size_t p = 0; p < k; p += 2)
+      to[p / 2 * columns + i] = __builtin_bit_cast(float, pair_of(row[p], p + 1 < k ? row[p + 1] : 0.0F));
+  }
+}
+
+// Kernels for any machine: vectors are left to the compiler.
+struct plain_pair_kernels {
+  static constexpr std::size_t widest = 16, in_word = 2;
+  static constexpr std::size_t sliver_columns(std::size_t left) { return left < widest ? left : widest; }
+
+  static void rows(const sliver<float>& s) {
+    for (std::size_t row = s.row_begin; row < s.row_end; ++row) {
+      float sums[widest] = {};
+      for (std::size_t done = 0; done < s.depth;) {
+        const std::size_t end = done + reduction_chain < s.depth ? done + reduction_chain : s.depth;
+        float chain[widest] = {};
+        for (; done < end; ++done) add_step(chain, s, s.a[(row - s.row_begin) * s.a_row + done * s.a_step], done);
+        for (std::size_t j = 0; j < s.columns; ++j) sums[j] += chain[j];
+      }
+      finish(s, row, sums);
+    }
+  }
+  static void row_of_two(const sliver<float>& s) {
+    sliver<float> one = s;
+    rows(one);
+    one.column += widest;
+    one.b += s.b_next;
+    if (one.carry != nullptr) one.carry += widest;
+    rows(one);
+  }
+
+private:
+  static void add_step(float* chain, const sliver<float>& s, float a, std::size_t p) {
+    const float* const words = s.b + p / 2 * s.b_step;
+    for (std::size_t j = 0; j < s.columns; ++j) {
+      const auto pair = __builtin_bit_cast(std::uint32_t, words[j]);
+      chain[j] += a * __builtin_bit_cast(float, p % 2 == 0 ? pair << 16 : pair & 0xFFFF0000U);
+    }
+  }
+  static void finish(const sliver<float>& s, std::size_t row, float* sums) {
+    if (s.carry != nullptr) {
+      float* const carry = s.carry + (row - s.row_begin) * s.carry_row;
+      for (std::size_t j = 0; s.reads_carry && j < s.columns; ++j) sums[j] = carry[j] + sums[j];
+      for (std::size_t j = 0; s.writes_carry && j < s.columns; ++j) carry[j] = sums[j];
+      if (s.writes_carry) return;
+    }
+    finish_row(*s.whole, row, s.column, s.columns, sums);
+  }
+};
+
+#if CAIRN_X86
+
+// Registers of words that hold pairs. A word is loaded as a float, whose bits stay as they are. Compilers would rather load it
+// twice than keep it in a register, but loads are what there is least of.
+template <class T, std::size_t Bytes>
+struct avx512_pair_register : avx512_register<T, Bytes> {
+  using typename avx512_register<T, Bytes>::vector;
+  using words = typename simd<T, Bytes>::integers;
+  static constexpr std::size_t in_word = 2;
+
+  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector in_a_register(vector x) {
+    __asm__("" : "+v"(x));
+    return x;
+  }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector first_of(vector x) {
+    return reinterpret_cast<vector>(reinterpret_cast<words>(x) << 16);
+  }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector second_of(vector x) {
+    return reinterpret_cast<vector>(reinterpret_cast<words>(x) & static_cast<int>(0xFFFF0000U));
+  }
+};
+template <class T>
+struct avx2_pair_register : avx2_register<T> {
+  using typename avx2_register<T>::vector;
+  using words = typename simd<T, 32>::integers;
+  static constexpr std::size_t in_word = 2;
+
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector in_a_register(vector x) {
+    __asm__("" : "+x"(x));
+    return x;
+  }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector first_of(vector x) {
+    return reinterpret_cast<vector>(reinterpret_cast<words>(x) << 16);
+  }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector second_of(vector x) {
+    return reinterpret_cast<vector>(reinterpret_cast<words>(x) & static_cast<int>(0xFFFF0000U));
+  }
+};
+
+#endif
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
 // cairn/ops/matmul/multiply_by_packed.hpp
 
 CAIRN_KERNELS_BEGIN
@@ -12065,27 +13096,45 @@ namespace cairn::detail {
 // More rows than these repay that a weight is packed in each call: packing takes a twentieth of the time.
 inline constexpr std::size_t most_rows_by_packed = 64;
 
+// The words that a row of a packed weight takes, of k elements.
+template <class Kernels>
+constexpr std::size_t words_of_packed(std::size_t k) {
+  return (k + Kernels::in_word - 1) / Kernels::in_word;
+}
+
+// A sliver of a packed weight, of these columns.
+template <class Kernels, class T>
+void pack_sliver(T* to, std::size_t columns, const T* from, std::size_t stride, std::size_t k) {
+  if (Kernels::packed_width(columns) == columns) Kernels::pack_transposed(to, columns, from, stride, columns, k);
+  else
+    for (std::size_t p = 0; p < k; ++p)
+      for (std::size_t i = 0; i < columns; ++i) to[p * columns + i] = from[i * stride + p];
+}
+
 // The order of a packed weight: its slivers one after another, each with the whole reduction. A sliver that is narrower than its
 // registers has no padding, so that the packed weight is as large as the weight, and its last sliver is read with a mask.
 template <class Kernels, class T>
 void pack_weight(T* to, matrix<const T> weight) {
-  const std::size_t k = weight.columns;
+  const std::size_t k = weight.columns, words = words_of_packed<Kernels>(k);
   for (std::size_t j = 0, columns = 0; j < weight.rows; j += columns) {
     columns = Kernels::sliver_columns(weight.rows - j);
-    T* const at = to + j * k;
-    const T* const from = weight.data + j * weight.stride;
-    if (Kernels::packed_width(columns) == columns) Kernels::pack_transposed(at, columns, from, weight.stride, columns, k);
-    else
-      for (std::size_t p = 0; p < k; ++p)
-        for (std::size_t i = 0; i < columns; ++i) at[p * columns + i] = from[i * weight.stride + p];
+    T* const at = to + j * words;
+    if constexpr (Kernels::in_word == 2) pack_pairs(at, columns, weight, j);
+    else pack_sliver<Kernels>(at, columns, weight.data + j * weight.stride, weight.stride, k);
   }
 }
 
-// The columns [begin, end) of c, where `begin` is the first one of a sliver. An element has the bits that it has in multiply().
+// Rows that are multiplied with a sliver before the next one comes. Weights of bfloat16 may have any number, as nothing else has
+// their numbers; of these rows a second-level cache holds as many as are taken at a time.
+struct rows_by_packed {
+  std::size_t first, end;
+};
+
+// Some rows, and the columns [begin, end) of c, where `begin` is the first one of a sliver. An element has the bits that it has in multiply().
 template <class Kernels, class T>
-void multiply_by_packed(const product<T>& whole, const T* packed, std::size_t begin, std::size_t end,
+void multiply_by_packed(const product<T>& whole, const T* packed, const rows_by_packed& rows, std::size_t begin, std::size_t end,
                         std::span<std::byte> scratch) {
-  const std::size_t k = whole.size.k, block = reduction_block(k);
+  const std::size_t k = whole.size.k, words = words_of_packed<Kernels>(k), block = reduction_block(k);
   const bool carries = k > block, carry_in_c = whole.then.addend.data == nullptr;
   alignas(64) T before[tile_bytes / sizeof(T)];
   sliver<T> s;
@@ -12093,21 +13142,27 @@ void multiply_by_packed(const product<T>& whole, const T* packed, std::size_t be
   s.before = before;
   s.a_row = whole.a_row;
   s.a_step = whole.a_step;
-  s.row_end = whole.size.m;
-  s.carry_row = carry_in_c ? whole.c.stride : Kernels::widest;
-  for (std::size_t j = begin; j < end; j += s.columns) {
+  s.row_begin = rows.first;
+  s.row_end = rows.end;
+  s.carry_row = carry_in_c ? whole.c.stride : 2 * Kernels::widest;
+  const bool is_one_row = rows.end - rows.first == 1;
+  for (std::size_t j = begin, taken = 0; j < end; j += taken) {
     s.column = j;
     s.columns = Kernels::sliver_columns(whole.size.n - j);
+    const bool are_two = is_one_row && end - j >= 2 * Kernels::widest;
+    taken = are_two ? 2 * s.columns : s.columns;
+    s.b_next = s.columns * words;
     s.b_step = s.columns;
-    if (carries) s.carry = carry_in_c ? &whole.c(0, j) : reinterpret_cast<T*>(scratch.data());
+    if (carries) s.carry = carry_in_c ? &whole.c(rows.first, j) : reinterpret_cast<T*>(scratch.data());
     std::size_t p = 0;
     do { // at least once: the product over nothing is zero
       s.depth = std::min(block, k - p);
       s.reads_carry = p != 0;
       s.writes_carry = p + s.depth < k;
-      s.a = whole.a + p * whole.a_step;
-      s.b = packed + j * k + p * s.columns;
-      Kernels::rows(s);
+      s.a = whole.a + rows.first * whole.a_row + p * whole.a_step;
+      s.b = packed + j * words + p / Kernels::in_word * s.columns;
+      if (are_two) Kernels::row_of_two(s);
+      else Kernels::rows(s);
       p += s.depth;
     } while (p < k);
   }
@@ -12125,22 +13180,56 @@ void with_kernels_of_packed([[maybe_unused]] instruction_set isa, [[maybe_unused
 #endif
 }
 
-template <class T>
-void pack_weight(instruction_set isa, T* to, matrix<const T> weight) {
-  with_kernels_of_packed<T>(isa, [&]<class Kernels>(Kernels) { pack_weight<Kernels>(to, weight); });
+// The same for weights of bfloat16.
+template <class F>
+void with_kernels_of_pairs([[maybe_unused]] instruction_set isa, const F& f) {
+#if CAIRN_X86 && CAIRN_KERNELS_OPTIMIZED
+  if (isa >= instruction_set::avx512) return f(avx512_kernels<float, avx512_pair_register>{});
+  if (isa >= instruction_set::avx2) return f(avx2_kernels<float, avx2_pair_register>{});
+#endif
+  f(plain_pair_kernels{});
 }
 
-// c = epilogue(a x b^T) for at most most_rows_by_packed rows, cut between slivers among the queue's threads.
+// c = epilogue(a x b^T), cut between slivers among the queue's threads.
+template <class Kernels, class T>
+void multiply_by_packed(cpu::queue& queue, const product<T>& whole, const T* packed, std::size_t threads) {
+  const std::size_t n = whole.size.n, m = whole.size.m, slivers = (n + Kernels::widest - 1) / Kernels::widest;
+  const std::size_t each = std::max<std::size_t>(1, (slivers + threads - 1) / threads), parts = (slivers + each - 1) / each;
+  const std::size_t at_once = std::max<std::size_t>(most_rows_by_packed, 256 * 1024 / sizeof(T) / std::max<std::size_t>(1, whole.size.k));
+  queue.parallel_for(parts, [&](std::size_t part, std::span<std::byte> scratch) {
+    const std::size_t begin = part * each * Kernels::widest;
+    for (std::size_t first = 0; first < m; first += at_once)
+      multiply_by_packed<Kernels>(whole, packed, {first, std::min(m, first + at_once)}, begin,
+                                  std::min(n, begin + each * Kernels::widest), scratch);
+  });
+}
+// For at most most_rows_by_packed rows.
 template <class T>
 void multiply_by_packed(cpu::queue& queue, instruction_set isa, const product<T>& whole, const T* packed, std::size_t threads) {
-  with_kernels_of_packed<T>(isa, [&]<class Kernels>(Kernels) {
-    const std::size_t n = whole.size.n, slivers = (n + Kernels::widest - 1) / Kernels::widest;
-    const std::size_t each = std::max<std::size_t>(1, (slivers + threads - 1) / threads), parts = (slivers + each - 1) / each;
-    queue.parallel_for(parts, [&](std::size_t part, std::span<std::byte> scratch) {
-      const std::size_t begin = part * each * Kernels::widest;
-      multiply_by_packed<Kernels>(whole, packed, begin, std::min(n, begin + each * Kernels::widest), scratch);
-    });
-  });
+  with_kernels_of_packed<T>(isa, [&]<class Kernels>(Kernels) { multiply_by_packed<Kernels>(queue, whole, packed, threads); });
+}
+
+// The same with weights of bfloat16, for any number of rows.
+inline void multiply_by_pairs(cpu::queue& queue, [[maybe_unused]] instruction_set isa, const product<float>& whole,
+                              const void* packed, std::size_t threads) {
+  const auto* const words = static_cast<const float*>(packed);
+  with_kernels_of_pairs(isa, [&]<class Kernels>(Kernels) { multiply_by_packed<Kernels>(queue, whole, words, threads); });
+}
+
+// Writes a weight as the kernels of the machine read it, in packed_bytes() bytes. Weights of double have the format `own` alone.
+template <class T>
+void pack_weight(instruction_set isa, ops::weight_format format, void* to, matrix<const T> weight) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (format == ops::weight_format::int8) return pack_bytes(isa, to, weight);
+    if (format == ops::weight_format::bfloat16)
+      return with_kernels_of_pairs(isa, [&]<class Kernels>(Kernels) { pack_weight<Kernels>(static_cast<T*>(to), weight); });
+  }
+  with_kernels_of_packed<T>(isa, [&]<class Kernels>(Kernels) { pack_weight<Kernels>(static_cast<T*>(to), weight); });
+}
+template <class T>
+constexpr std::size_t packed_bytes(ops::weight_format format, std::size_t rows, std::size_t columns) {
+  if (format == ops::weight_format::int8) return weight_in_bytes::bytes(rows, columns);
+  return rows * (format == ops::weight_format::bfloat16 ? (columns + 1) / 2 : columns) * sizeof(T);
 }
 
 } // namespace cairn::detail
@@ -12287,17 +13376,25 @@ void matmul(cpu::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T>
   detail::multiply_on(queue, isa, whole);
 }
 
-// c = epilogue(a x weight^T), with the same bits, for a weight that its owner has packed for products of few rows.
+// c = epilogue(a x weight^T), for a weight that its owner has packed: with the same bits, for products of few rows; or as a
+// weight of fewer bits, which has numbers of its own, for any number of rows.
 template <std::floating_point T>
 void matmul(cpu::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T>> a, std::type_identity_t<matrix<const T>> weight,
             packed_weight<T> packed, const std::type_identity_t<epilogue<T>>& then = {}) {
   const detail::instruction_set isa = detail::widest_instruction_set();
-  if (!packed.replaces(weight.data) || c.rows > detail::most_rows_by_packed || then.row_sums != nullptr ||
-      !detail::reads_packed_weights(isa))
+  const bool is_narrow = packed.format != weight_format::own;
+  if (!packed.replaces(weight.data) || then.row_sums != nullptr ||
+      (!is_narrow && (c.rows > detail::most_rows_by_packed || !detail::reads_packed_weights(isa))))
     return matmul(queue, c, a, weight, transpose::second, then);
   const detail::product<T> whole(c, a, weight, transpose::second, then);
   const bool alone = 2 * whole.size.m * whole.size.n * whole.size.k < detail::operations_worth_threads;
-  detail::multiply_by_packed(queue, isa, whole, packed.data, alone ? 1 : queue.threads());
+  const std::size_t threads = alone ? 1 : queue.threads();
+  if constexpr (std::is_same_v<T, float>)
+    if (is_narrow) {
+      if (packed.format == weight_format::int8) return detail::multiply_by_bytes(queue, isa, whole, packed.data, threads);
+      return detail::multiply_by_pairs(queue, isa, whole, packed.data, threads);
+    }
+  detail::multiply_by_packed(queue, isa, whole, static_cast<const T*>(packed.data), threads);
 }
 
 // The scratch memory that matmul_in_part needs.
@@ -20304,6 +21401,112 @@ void squared_norm(cpu::queue& queue, double* sum, const T* x, std::size_t count)
 
 CAIRN_KERNELS_END
 
+// cairn/ops/standardize/formula.hpp
+
+CAIRN_KERNELS_BEGIN
+
+// The formulas of standardize.hpp for one element, on every device. T is float for elements of 16 bits.
+namespace cairn::detail {
+
+struct center_and_divide {
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x, T mean, T deviation) const {
+    x = (x - mean) / deviation;
+  }
+};
+
+struct divide_gradient {
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& gradient, T deviation) const {
+    gradient = gradient / deviation;
+  }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+// cairn/ops/standardize/standardize.hpp
+
+namespace cairn::ops {
+
+// y = (x - m) / s, where x and y are (rows, features), and m and s the mean and the deviation of a feature, which are given. Both
+// steps are rounded, as in any program that writes this formula. Elements of 16 bits are computed in float and rounded once. The
+// output may lie on the input.
+template <class T>
+void standardize(detail::queue_without_this_op, std::size_t rows, std::size_t features, T* output, const T* input,
+                 const accumulated<T>* mean, const accumulated<T>* deviation) = delete;
+
+// dx = dy / s. The input gradient may lie on the output gradient.
+template <class T>
+void standardize_backward(detail::queue_without_this_op, std::size_t rows, std::size_t features, T* input_gradient,
+                          const T* output_gradient, const accumulated<T>* deviation) = delete;
+
+} // namespace cairn::ops
+
+namespace cairn::detail {
+
+// A device whose queue is Queue has these ops of elements of type T.
+template <class Queue, class T>
+concept standardize_runs_on = requires(Queue& queue, std::size_t n, T* y, const T* x, const accumulated<T>* of) {
+  standardize(queue, n, n, y, x, of, of);
+  standardize_backward(queue, n, n, y, x, of);
+};
+
+} // namespace cairn::detail
+
+// cairn/ops/standardize/cpu.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// f(value, the feature's values...) for each element of (rows, features). A row of few features is too short for vectors, so the
+// features' values are repeated, and as many rows as fit are one piece of work.
+template <class T, std::size_t Fixed, class F, std::size_t... K>
+void for_each_feature(cpu::queue& queue, std::size_t rows, std::size_t features, const F& f, T* to, const T* from,
+                      const std::array<const accumulated<T>*, Fixed>& of, std::index_sequence<K...>) {
+  const std::size_t count = rows * features;
+  if (count == 0) return;
+  const set_for_results<T> set = widest_for_results<T>();
+  alignas(64) accumulated<T> repeated[Fixed][strip] = {};
+  std::array<const accumulated<T>*, Fixed> values = of;
+  std::size_t piece = features;
+  if (features <= strip / 2) {
+    piece = strip / features * features;
+    for (std::size_t k = 0; k < Fixed; ++k) {
+      for (std::size_t j = 0; j < piece; ++j) repeated[k][j] = of[k][j % features];
+      values[k] = repeated[k];
+    }
+  }
+  for_each_row(queue, (count + piece - 1) / piece, piece, [&](std::size_t i) {
+    const std::size_t first = i * piece;
+    run_mixed<T>(set, f, std::min(piece, count - first), written{to + first}, taken{from + first, values[K]...});
+  });
+}
+
+} // namespace cairn::detail
+
+namespace cairn::ops {
+
+template <class T>
+void standardize(cpu::queue& queue, std::size_t rows, std::size_t features, T* output, const T* input, const accumulated<T>* mean,
+                 const accumulated<T>* deviation) {
+  detail::for_each_feature(queue, rows, features, detail::center_and_divide{}, output, input, std::array{mean, deviation},
+                           std::make_index_sequence<2>());
+}
+
+template <class T>
+void standardize_backward(cpu::queue& queue, std::size_t rows, std::size_t features, T* input_gradient, const T* output_gradient,
+                          const accumulated<T>* deviation) {
+  detail::for_each_feature(queue, rows, features, detail::divide_gradient{}, input_gradient, output_gradient,
+                           std::array{deviation}, std::make_index_sequence<1>());
+}
+
+} // namespace cairn::ops
+
+CAIRN_KERNELS_END
+
 // cairn/ops/transfer/transfer.hpp
 
 namespace cairn::ops {
@@ -20440,7 +21643,10 @@ CAIRN_KERNELS_END
                                                      const cross_entropy_options<T>&);                                           \
   EXTERN template void softmax_cross_entropy<T, int>(cpu::queue&, double*, T*, matrix<const T>, const int*,                      \
                                                      const cross_entropy_options<T>&, const strip_of_rows&);                     \
-  EXTERN template void squared_norm<T>(cpu::queue&, double*, const T*, std::size_t);
+  EXTERN template void squared_norm<T>(cpu::queue&, double*, const T*, std::size_t);                                             \
+  EXTERN template void standardize<T>(cpu::queue&, std::size_t, std::size_t, T*, const T*, const accumulated<T>*,                \
+                                      const accumulated<T>*);                                                                    \
+  EXTERN template void standardize_backward<T>(cpu::queue&, std::size_t, std::size_t, T*, const T*, const accumulated<T>*);
 
 // Products by packed weights, and in parts of ops, are of float or double.
 #define CAIRN_COMPILED_PRODUCTS(EXTERN, T)                                                                                       \
@@ -20450,7 +21656,7 @@ CAIRN_KERNELS_END
                                          const epilogue<T>&);
 
 // How a model packs its weights for them.
-#define CAIRN_COMPILED_WEIGHTS(EXTERN, T) EXTERN template void pack_weight<T>(instruction_set, T*, matrix<const T>);
+#define CAIRN_COMPILED_WEIGHTS(EXTERN, T) EXTERN template void pack_weight<T>(instruction_set, ops::weight_format, void*, matrix<const T>);
 
 // Products of 16-bit elements that are sums.
 #define CAIRN_COMPILED_SUMS(EXTERN, T)                                                                                           \
@@ -21616,6 +22822,10 @@ public:
 
   long_wait(std::chrono::milliseconds deadline, std::chrono::milliseconds limit, clock::time_point begun = clock::now())
       : limit_(std::max(deadline, limit)), begun_(begun), next_line_(begun + bounded_wait(deadline)), end_(limit_, begun) {}
+  // The same for looks at irregular times, as those of a running_deadline.
+  long_wait(std::chrono::milliseconds deadline, std::chrono::milliseconds limit, clock::time_point begun, clock::duration slice)
+      : limit_(std::max(deadline, limit)), begun_(begun), next_line_(begun + bounded_wait(deadline)), end_(limit_, begun, slice) {
+  }
 
   std::chrono::milliseconds limit() const { return limit_; }
   clock::time_point next_look() const { return end_.next_look(); }
@@ -22166,7 +23376,7 @@ public:
 
   // Waits until all ranks have called it, then clears the failure: calls are served again. Those started before a failure are
   // lost, and their wait() throws. Throws on every rank if one does not come.
-  void recover(int rank) {
+  void recover(int rank, const call_purpose& purpose) {
     if (halted() && !failed_.load()) fail(dropped_text()); // so that the others come too
     go_away(rank, presence::recovers);
     if (halted()) quiesce();
@@ -22186,11 +23396,16 @@ public:
         if (state_of(each).where.load() == presence::returned) return true;
       return failure_.has_exception();
     };
-    running_deadline<clock> give_up(deadline_);
-    wait_within(give_up, waiters_, lock, [&] { return meetings_ != meeting || one_is_gone(); });
+    long_wait give_up(deadline_, limit_of(purpose));
+    const auto waits = [&] {
+      return texts_.rank(rank) + " waits for the others to recover, of which " + std::to_string(met_) + " have come";
+    };
+    const auto is_over = [&] { return meetings_ != meeting || one_is_gone(); };
+    while (!waiters_.wait_until(lock, give_up.next_look(), is_over))
+      if (give_up.is_over(waits)) break;
     if (meetings_ != meeting) return;
     const std::string whose = texts_.rank(rank) + ": expected all ranks to recover together, found ";
-    const std::string late = std::to_string(met_--) + " of them within " + std::to_string(deadline_.count()) + " ms";
+    const std::string late = std::to_string(met_--) + " of them within " + std::to_string(give_up.limit().count()) + " ms";
     if (one_is_gone()) throw rank_lost(whose + "one that has returned");
     throw deadline_error(whose + late);
   }
@@ -22368,8 +23583,9 @@ private:
     if (!failed_.load()) fail(dropped_text());
     failure_.throw_reason(what);
   }
-  std::chrono::milliseconds limit_of(int rank, std::uint64_t call) const {
-    return calls_.asked(rank, call).purpose.may_take_long ? long_deadline_ : deadline_;
+  std::chrono::milliseconds limit_of(int rank, std::uint64_t call) const { return limit_of(calls_.asked(rank, call).purpose); }
+  std::chrono::milliseconds limit_of(const call_purpose& purpose) const {
+    return purpose.may_take_long ? long_deadline_ : deadline_;
   }
 
   std::string prefix(int rank, std::uint64_t call, const rank_call& asked) const { return texts_.prefix(rank, call, asked); }
@@ -22485,7 +23701,7 @@ public:
 
   // Makes calls possible again after one has failed. All ranks call it, and wait in it for each other. Earlier pendings are lost.
   // Throws deadline_error if a rank does not come within the deadline, rank_lost if one has returned.
-  void recover() { group_.recover(rank_); }
+  void recover() { group_.recover(rank_, purpose_); }
 
   // Sets the purpose of the calls from here on, which errors name; returns the previous one.
   call_purpose purpose(const call_purpose& next) { return std::exchange(purpose_, next); }
@@ -27537,6 +28753,59 @@ private:
 
 } // namespace cairn
 
+// cairn/layer/standardize.hpp
+
+namespace cairn::preprocess {
+
+// Every feature of the data gets mean 0 and deviation 1: y = (x - mean) / std, as scikit-learn's StandardScaler and
+// torchvision's Normalize(mean, std). As a part of the network it is saved, loaded and written with the weights, so that a
+// program with the network cannot scale its inputs in another way than its training did. An input of any rank whose last extent
+// is Features is a stack of such rows: those of an image (height, width, channels) are its pixels.
+//
+// Both are buffers, named "mean" and "std": training does not change them, and all ranks start with those of rank 0. They start
+// as 0 and 1, with which the layer changes nothing. preprocess::learn_statistics(train, data) sets them before training; any
+// other numbers are set by name, as train.buffer("0.mean")[2] = 0.5, where a std of 0 makes infinities.
+//
+// In a network of 16 bits values are float inside the layer, but its input was rounded before: a feature that is 2^k deviations
+// away from 0 loses k of its 8 (bfloat16) or 11 (float16) bits.
+template <std::size_t Features>
+struct Standardize {
+  static_assert(Features > 0, "preprocess::Standardize: it needs at least one feature; write preprocess::Standardize<Features>");
+
+  static constexpr tensor_list inputs{{Features}};
+  static constexpr reads backward_reads = reads::nothing;
+  static constexpr bool in_place = true;
+  static constexpr bool takes_tokens_apart = true;
+
+  static constexpr bool accepts(const arguments& in) { return in[0].is_real() && in[0].rank() > 0 && in[0].last() == Features; }
+  static constexpr tensor outputs(const arguments& in) { return in[0]; }
+  static constexpr tensor_list buffers(const arguments&) {
+    return {tensor{"mean", {Features}, initial::constant(0)}.of(element::accumulated),
+            tensor{"std", {Features}, initial::constant(1)}.of(element::accumulated)};
+  }
+
+  // A difference and a quotient; backward has the quotient only.
+  static constexpr work flops(const arguments& in) { return {2 * in[0].size(), in[0].size(), in[0].size()}; }
+
+  template <class T, detail::standardize_runs_on<T> Queue>
+  static void forward(Queue& queue, const forward_call<T>& call) {
+    standardize(queue, call.rows * rows_of(call.in(0)), Features, call.outputs[0], call.inputs[0], call.buffers.sums(0),
+                call.buffers.sums(1));
+  }
+
+  template <class T, detail::standardize_runs_on<T> Queue>
+  static void backward(Queue& queue, const backward_call<T>& call) {
+    if (!call.input_gradients) return;
+    standardize_backward(queue, call.rows * rows_of(call.in(0)), Features, call.input_gradients[0], call.output_gradients[0],
+                         call.buffers.sums(1));
+  }
+
+private:
+  static constexpr std::size_t rows_of(const tensor& in) { return in.size() / Features; } // of a sample
+};
+
+} // namespace cairn::preprocess
+
 // cairn/layer/started.hpp
 
 namespace cairn {
@@ -31594,6 +32863,30 @@ struct frozen_as_T<T, true> {
   const accumulated<T>* masters = nullptr;
 };
 
+// Where a weight begins among a network's parameters, and the byte at which its packed form begins.
+struct packed_place {
+  std::size_t begin, byte;
+};
+// The packed form of the weights that have one. In the format `own` they lie as the parameters do, else as the places say, which
+// are in the order of the parameters.
+template <class T>
+struct packed_parameters {
+  const std::byte* data = nullptr; // null: there are none
+  ops::weight_format format = ops::weight_format::own;
+  const packed_place* places = nullptr;
+  std::size_t count = 0;
+  std::size_t begin = 0; // where the parameters of the chain begin
+
+  // Of the weight that begins at this element of the chain's parameters.
+  ops::packed_weight<T> of(const T* weight, std::size_t at) const {
+    const std::size_t element = begin + at;
+    if (format == ops::weight_format::own) return {weight, data + element * sizeof(T), format};
+    const packed_place* const found = std::lower_bound(places, places + count, element,
+                                                       [](const packed_place& p, std::size_t e) { return p.begin < e; });
+    return {weight, data + found->byte, format};
+  }
+};
+
 // The operands of one walk of a chain: its ends, its memory, its block of the parameters, and what the whole step shares.
 template <class T>
 struct frame : frozen_as_T<T> {
@@ -31616,7 +32909,7 @@ struct frame : frozen_as_T<T> {
   std::byte* workspace = nullptr;
   std::byte* tape = nullptr; // of a chain inside a block
   const T* parameters = nullptr;
-  const T* packed = nullptr; // where the packed form of each weight lies that has one, as the parameters do; null: there is none
+  packed_parameters<T> packed{};
   sum* buffers = nullptr;
   const gradient_place<sum>* gradients = nullptr;
   std::size_t gradient_begin = 0; // where this chain's block begins in the flat order
@@ -31647,7 +32940,7 @@ struct frame : frozen_as_T<T> {
   // Moves on to a chain inside, whose parameters and buffers begin at these elements of this one.
   void enter(std::size_t parameter_begin, std::size_t state_begin) {
     parameters += parameter_begin;
-    if (packed != nullptr) packed += parameter_begin;
+    packed.begin += parameter_begin;
     buffers += state_begin;
     gradient_begin += parameter_begin;
     if constexpr (is_narrow<T>) this->frozen += state_begin, this->masters += parameter_begin;
@@ -31778,7 +33071,7 @@ private:
       call.parameters = parameters_of(i);
       call.masters = masters_of(i);
       call.tied = tied_parameter(tie_of(i));
-      if (frame_.packed != nullptr) call.packed = packed_weight_of(i);
+      if (frame_.packed.data != nullptr) call.packed = packed_weight_of(i);
       call.buffers = buffers_of(i);
       if (o.wants_tape) call.tape = {frame_.bytes(at.tape), e.tape.offsets.data()};
       call.workspace = {frame_.bytes(at.workspace), (o.wants_tape ? e.forward_workspace : e.evaluation_workspace).offsets.data()};
@@ -31894,7 +33187,7 @@ private:
   ops::packed_weight<T> packed_weight_of(std::size_t i) const {
     if (program_.is_frozen || !program_.at(i).packs_weight) return {};
     const std::size_t begin = program_.parameter_begin[owner_of_weight(program_, i)];
-    return {frame_.parameters + begin, frame_.packed + begin};
+    return frame_.packed.of(frame_.parameters + begin, begin);
   }
   tensors<sum> buffers_of(std::size_t i) const {
     const auto& e = program_.at(i);
@@ -36392,6 +37685,107 @@ inline constexpr bool right_training = Diagnostic::template right<Diagnostic>();
 
 } // namespace cairn::detail
 
+// cairn/train/packed_weights.hpp
+
+namespace cairn::detail {
+
+// Whether a model packs the weights of its products, and in which numbers.
+struct packing {
+  bool packs = true;
+  ops::weight_format format = ops::weight_format::own;
+};
+
+// Calls f(begin, matrix of the weight's extents without memory) for each weight that layers may read as packed, where `begin` is
+// its place among the parameters, in elements. A weight that several layers share is passed several times; the parameters of
+// frozen blocks, which lie elsewhere, are not passed.
+template <class T, class Queue, class F>
+void for_each_packed_weight(const program<T, Queue>& p, std::size_t begin, const F& f) {
+  if (p.is_frozen) return;
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    const auto& e = p.at(i);
+    if (e.packs_weight) {
+      const std::size_t owner = owner_of_weight(p, i);
+      const tensor& weight = p.at(owner).parameters[0];
+      const std::size_t rows = weight.extents[0];
+      f(begin + p.parameter_begin[owner], matrix<const T>{nullptr, rows, weight.size() / rows});
+    }
+    for (const auto& chain : e.chains)
+      for_each_packed_weight(*chain.code, begin + p.parameter_begin[i] + chain.parameter_begin, f);
+  }
+}
+
+// Whether the kernels of this machine read packed weights, and the network has some.
+template <class T, class Queue>
+bool reads_packed(const program<T, Queue>& code, ops::weight_format format = ops::weight_format::own) {
+  bool are_read = false;
+  if (format != ops::weight_format::own || reads_packed_weights(widest_instruction_set()))
+    for_each_packed_weight(code, 0, [&are_read](std::size_t, const auto&) { are_read = true; });
+  return are_read;
+}
+// Packs the weights of products for the kernels of this machine, each to the place that it has among the parameters.
+template <class T, class Queue>
+void pack_weights(const program<T, Queue>& code, T* to, const T* parameters) {
+  for_each_packed_weight(code, 0, [&](std::size_t begin, matrix<const T> weight) {
+    weight.data = parameters + begin;
+    pack_weight(widest_instruction_set(), ops::weight_format::own, to + begin, weight);
+  });
+}
+
+// Memory for the weights of products in the order in which the kernels of this machine read them. For float and double on a cpu;
+// other formats than `own` for float.
+template <class Plan, class T, class Device>
+class packed_weights {
+public:
+  static constexpr bool exist = std::same_as<Device, cpu> && std::floating_point<T>;
+
+  // Allocates the memory if packed weights are read.
+  packed_weights(Device& device, const program<T, typename Device::queue>& code, ops::weight_format format)
+      : code_(code), format_(format) {
+    if constexpr (exist) {
+      if (!reads_packed(code, format)) return;
+      if (format == ops::weight_format::own) memory_ = device.allocate(Plan::parameter_block * sizeof(T));
+      else memory_ = device.allocate(find_places());
+    }
+  }
+
+  std::size_t bytes() const { return memory_.size(); }
+  void make(const T* parameters) {
+    if constexpr (exist) {
+      if (format_ == ops::weight_format::own) return pack_weights(code_, reinterpret_cast<T*>(memory_.data()), parameters);
+      for_each_packed_weight(code_, 0, [&](std::size_t begin, matrix<const T> weight) {
+        const std::size_t byte = static_cast<std::size_t>(static_cast<const std::byte*>(lent().of(nullptr, begin).data) - memory_.data());
+        weight.data = parameters + begin;
+        pack_weight(widest_instruction_set(), format_, memory_.data() + byte, weight);
+      });
+    }
+  }
+  packed_parameters<T> lent() const { return {memory_.data(), format_, places_.data(), places_.size(), 0}; }
+
+private:
+  // Returns how many bytes all of them take.
+  std::size_t find_places() {
+    std::size_t bytes = 0;
+    std::vector<std::pair<std::size_t, std::size_t>> sizes;
+    for_each_packed_weight(code_, 0, [&](std::size_t begin, const matrix<const T>& weight) {
+      sizes.emplace_back(begin, packed_bytes<T>(format_, weight.rows, weight.columns));
+    });
+    std::sort(sizes.begin(), sizes.end());
+    sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end()); // a weight that several layers share
+    for (const auto& [begin, size] : sizes) {
+      places_.push_back({begin, bytes});
+      bytes += (size + 63) / 64 * 64;
+    }
+    return bytes;
+  }
+
+  const program<T, typename Device::queue>& code_;
+  ops::weight_format format_;
+  std::vector<packed_place> places_{};
+  typename Device::memory memory_{};
+};
+
+} // namespace cairn::detail
+
 // cairn/train/context_pool.hpp
 
 namespace cairn::detail {
@@ -37250,71 +38644,6 @@ private:
 
 } // namespace cairn::detail
 
-// cairn/train/packed_weights.hpp
-
-namespace cairn::detail {
-
-// Calls f(begin, matrix of the weight's extents without memory) for each weight that layers may read as packed, where `begin` is
-// its place among the parameters, in elements. A weight that several layers share is passed several times; the parameters of
-// frozen blocks, which lie elsewhere, are not passed.
-template <class T, class Queue, class F>
-void for_each_packed_weight(const program<T, Queue>& p, std::size_t begin, const F& f) {
-  if (p.is_frozen) return;
-  for (std::size_t i = 0; i < p.size(); ++i) {
-    const auto& e = p.at(i);
-    if (e.packs_weight) {
-      const std::size_t owner = owner_of_weight(p, i);
-      const tensor& weight = p.at(owner).parameters[0];
-      const std::size_t rows = weight.extents[0];
-      f(begin + p.parameter_begin[owner], matrix<const T>{nullptr, rows, weight.size() / rows});
-    }
-    for (const auto& chain : e.chains)
-      for_each_packed_weight(*chain.code, begin + p.parameter_begin[i] + chain.parameter_begin, f);
-  }
-}
-
-// Whether the kernels of this machine read packed weights, and the network has some.
-template <class T, class Queue>
-bool reads_packed(const program<T, Queue>& code) {
-  bool are_read = false;
-  if (reads_packed_weights(widest_instruction_set()))
-    for_each_packed_weight(code, 0, [&are_read](std::size_t, const auto&) { are_read = true; });
-  return are_read;
-}
-// Packs the weights of products for the kernels of this machine, each to the place that it has among the parameters.
-template <class T, class Queue>
-void pack_weights(const program<T, Queue>& code, T* to, const T* parameters) {
-  for_each_packed_weight(code, 0, [&](std::size_t begin, matrix<const T> weight) {
-    weight.data = parameters + begin;
-    pack_weight(widest_instruction_set(), to + begin, weight);
-  });
-}
-
-// Memory for the weights of products in the order in which the kernels of this machine read them. For float and double on a cpu.
-template <class Plan, class T, class Device>
-class packed_weights {
-public:
-  static constexpr bool exist = std::same_as<Device, cpu> && std::floating_point<T>;
-
-  // Allocates the memory if packed weights are read.
-  packed_weights(Device& device, const program<T, typename Device::queue>& code) : code_(code) {
-    if constexpr (exist)
-      if (reads_packed(code)) memory_ = device.allocate(Plan::parameter_block * sizeof(T));
-  }
-
-  std::size_t bytes() const { return memory_.size(); }
-  void make(const T* parameters) {
-    if constexpr (exist) pack_weights(code_, reinterpret_cast<T*>(memory_.data()), parameters);
-  }
-  const T* data() const { return reinterpret_cast<const T*>(memory_.data()); }
-
-private:
-  const program<T, typename Device::queue>& code_;
-  typename Device::memory memory_{};
-};
-
-} // namespace cairn::detail
-
 // cairn/train/host_copy.hpp
 
 namespace cairn::detail {
@@ -38125,36 +39454,46 @@ private:
 // A model's weights as its evaluations read them. For float and double these are the weights themselves and, if the model packs
 // them, the packed weights of products. All evaluations share these, made by the first evaluation after the weights have changed.
 //
-// Once the program has had a span, by which it can write to the parameters at any later time, the packed ones are not read any
-// more: such writes cannot be noticed.
+// Once the program has had a span, by which it can write to the parameters at any later time, such writes cannot be noticed. The
+// packed weights are then not read any more; or, where they are of fewer bytes and so have numbers of their own, every evaluation
+// makes its own.
 template <class Plan, class T, class Device, bool Narrow = is_narrow<T>>
 class prepared_weights {
+  using packed_type = packed_weights<Plan, T, Device>;
+  using code_type = program<T, typename Device::queue>;
+
 public:
-  template <class Code>
-  prepared_weights(Device& device, const Code& code, bool packs) {
-    if (packs) packed_.emplace(device, code);
+  prepared_weights(Device& device, const code_type& code, const packing& how) : code_(code), how_(how) {
+    if (how.packs) packed_.emplace(device, code, how.format);
   }
 
   void changed() { made_.changed(); }
   void opened() { is_open_ = true; }
-  // The context's own copy.
-  struct own_copy {};
+  // The context's own.
+  using own_copy = std::unique_ptr<packed_type>;
   void prepare(Device&, const T* parameters, const T*) const {
-    if (is_used()) made_.ensure([&] { packed_->make(parameters); });
+    if (!is_open_ && bytes() > 0) made_.ensure([&] { packed_->make(parameters); });
   }
-  void lend(Device& device, own_copy&, frame<T>& f, const T* parameters, const T* buffers) const {
+  void lend(Device& device, own_copy& own, frame<T>& f, const T* parameters, const T* buffers) const {
     f.parameters = parameters;
-    if (!is_used() || f.rows > most_rows_by_packed) return;
-    prepare(device, parameters, buffers);
-    f.packed = packed_->data();
+    const bool is_optional = how_.format == ops::weight_format::own;
+    if (bytes() == 0 || (is_optional && (is_open_ || f.rows > most_rows_by_packed))) return;
+    if (is_open_) {
+      if (own == nullptr) own = std::make_unique<packed_type>(device, code_, how_.format);
+      own->make(parameters);
+      f.packed = own->lent();
+    } else {
+      prepare(device, parameters, buffers);
+      f.packed = packed_->lent();
+    }
   }
   std::size_t bytes() const { return packed_ ? packed_->bytes() : 0; }
 
 private:
-  bool is_used() const { return !is_open_ && bytes() > 0; }
-
+  const code_type& code_;
+  packing how_;
   bool is_open_ = false;
-  mutable std::optional<packed_weights<Plan, T, Device>> packed_;
+  mutable std::optional<packed_type> packed_;
   made_of_weights made_;
 };
 
@@ -38167,7 +39506,7 @@ class prepared_weights<Plan, T, Device, true> {
 
 public:
   template <class Code>
-  prepared_weights(Device& device, const Code&, bool) : shared_(device) {}
+  prepared_weights(Device& device, const Code&, const packing&) : shared_(device) {}
 
   void changed() { made_.changed(); }
   void opened() { is_open_ = true; }
@@ -38213,8 +39552,7 @@ public:
     typename prepared_weights<Plan, T, Device>::own_copy own_weights{};
   };
 
-  // `packs`: the weights of products are kept packed as well.
-  shared_weights(held_device<Device> device, seed s, int ordinal, bool packs)
+  shared_weights(held_device<Device> device, seed s, int ordinal, const packing& packs)
       : learnt(std::move(device), s), ordinal_(ordinal), prepared_(this->device(), this->code(), packs),
         contexts_(std::make_unique<context>(held_device<Device>(this->device())), this->threads() > 1 && !learnt::takes_turns) {}
 
@@ -38241,14 +39579,8 @@ public:
     return made;
   }
 
-  // Lends the weights to a frame that stays, of float or double on a device that callers do not take turns on. Packed weights are
-  // those of now.
-  void lend(frame<T>& f) const {
-    typename prepared_weights<Plan, T, Device>::own_copy none{};
-    lend(f, none);
-  }
-
-  // The same for any type of elements, with the caller's own copy of the weights, if it needs one.
+  // Lends the weights of now to a frame that stays, on a device that callers do not take turns on, with the caller's own copy of
+  // the weights, if it needs one.
   using own_weights = typename prepared_weights<Plan, T, Device>::own_copy;
   void lend(frame<T>& f, own_weights& own) const {
     prepared_.lend(this->device(), own, f, this->parameters().data(), this->buffers().data());
@@ -38469,6 +39801,8 @@ struct model_options {
   std::size_t threads = 0;   // of an evaluation that runs alone, on a device that has a choice [one for each core]
   int ordinal = 0;           // which device, where the machine has several
   bool packs_weights = true; // for quick answers to few samples, in as many bytes again as the parameters have
+  // The numbers in which the weights of Linear and of attention are packed, for a model of float on a cpu; see inference.md.
+  ops::weight_format weights = ops::weight_format::own;
 };
 
 } // namespace cairn::types
@@ -38528,7 +39862,17 @@ public:
 
 private:
   model(detail::held_device<Device> device, const types::model_options& given)
-      : weights_(std::move(device), seed{given.seed}, given.ordinal, given.packs_weights) {}
+      : weights_(std::move(device), seed{given.seed}, given.ordinal, checked(given)) {}
+
+  static detail::packing checked(const types::model_options& given) {
+    const bool is_own = given.weights == ops::weight_format::own;
+    if (!is_own && !(std::is_same_v<T, float> && std::is_same_v<Device, cpu>))
+      throw input_error("model: expected weights of the network's own type, which only a model of float on a cpu may have otherwise, "
+                        "found .weights of bfloat16 or int8");
+    if (!is_own && !given.packs_weights)
+      throw input_error("model: expected .packs_weights with .weights of bfloat16 or int8, which are packed, found that it is false");
+    return {given.packs_weights, given.weights};
+  }
 
   weights_type weights_;
 };
@@ -42790,6 +44134,15 @@ struct training {
     };
   }
 
+  // Lets a failed step end, whose results are dropped; it may wait for a rank that does not come.
+  void let_end() {
+    try {
+      waiting()(compute().record());
+    } catch (const error&) { // the communicator has given its calls up, so that nothing waits for them
+      finish_on_host(compute());
+    }
+  }
+
   // The effects of an exception that comes out of the current walk.
   left_behind left() const {
     constexpr bool distributed = Types::distribution::distributed;
@@ -44101,7 +45454,9 @@ inline constexpr bool takes_one_tensor = Plan::inputs.count == 1 && Plan::consta
 template <class Net, class Batch, class T>
 struct lent_weights<model<Net, Batch, T, cpu>> {
   static constexpr bool are_right = std::floating_point<T> && takes_one_tensor<typename model<Net, Batch, T, cpu>::plan>;
-  void lend(const model<Net, Batch, T, cpu>& net, frame<T>& f) { net.inside().lend(f); }
+  void lend(const model<Net, Batch, T, cpu>& net, frame<T>& f) { net.inside().lend(f, own); }
+
+  typename std::remove_cvref_t<decltype(std::declval<const model<Net, Batch, T, cpu>&>().inside())>::own_weights own{};
 };
 // Constants are packed in memory of the session.
 template <class Net, class Batch, class T>
@@ -44116,7 +45471,7 @@ struct lent_weights<constant_model<Net, Batch, T>> {
     const auto& code = evaluation_of<plan, T, cpu::queue>;
     if (!may_be_packed || !reads_packed(code)) return;
     pack_weights(code, packed, f.parameters);
-    f.packed = packed;
+    f.packed.data = reinterpret_cast<const std::byte*>(packed);
   }
 
   alignas(64) T packed[may_be_packed && plan::parameter_block > 0 ? plan::parameter_block : 1];
@@ -44217,6 +45572,101 @@ template <class Model>
 fixed_session(const Model&) -> fixed_session<Model>;
 
 } // namespace cairn
+
+// cairn/train/learn_statistics.hpp
+
+namespace cairn::detail {
+
+// A layer that standardizes: one whose first buffers are named "mean" and "std".
+struct scaled_layer {
+  std::string place; // as "0" or "2.1"
+  std::uint32_t leaf = 0;
+  std::size_t features = 0;
+};
+
+// All of them in a network, from the first to the last.
+template <class Owner>
+std::vector<scaled_layer> scaled_layers(const Owner& owner) {
+  std::vector<scaled_layer> found;
+  scaled_layer last{"", UINT32_MAX, 0};
+  owner.for_each_buffer([&](const auto& q) {
+    const std::string_view own = q.facts->name;
+    if (q.index == 0 && own == "mean") {
+      last = {q.name.substr(0, q.name.size() - own.size()), q.leaf, q.numbers.size()};
+      if (last.place.ends_with('.')) last.place.pop_back();
+    } else if (q.index == 1 && own == "std" && q.leaf == last.leaf && q.numbers.size() == last.features) found.push_back(last);
+  });
+  return found;
+}
+
+// The one at this place, or the only one if there is no place.
+template <class Owner>
+scaled_layer scaled_layer_at(const Owner& owner, std::string_view place) {
+  const std::vector<scaled_layer> all = scaled_layers(owner);
+  std::string places;
+  for (const scaled_layer& each : all) {
+    if (each.place == place || (place.empty() && all.size() == 1)) return each;
+    places += (places.empty() ? "\"" : ", \"") + each.place + "\"";
+  }
+  if (all.empty())
+    throw input_error(
+        "preprocess::set_statistics: expected a network with a preprocess::Standardize<Features>, found none in it; "
+        "write one as its first layer");
+  throw input_error("preprocess::set_statistics: expected the place of a preprocess::Standardize, one of " + places + ", found " +
+                    (place.empty() ? "none" : "\"" + std::string(place) + "\""));
+}
+
+// A mean or a deviation as the network keeps it.
+template <class T>
+T kept_statistic(double x, bool is_deviation, std::size_t feature) {
+  const auto kept = static_cast<T>(
+      std::abs(x) > static_cast<double>(std::numeric_limits<T>::max()) ? std::numeric_limits<double>::infinity() : x);
+  if (std::isfinite(kept) && (!is_deviation || kept >= std::numeric_limits<T>::min())) return kept;
+  throw input_error("preprocess::set_statistics: expected a " + std::string(is_deviation ? "positive deviation" : "mean") +
+                    " that a number of " + std::to_string(8 * sizeof(T)) + " bits holds, found " + std::to_string(x) +
+                    " in feature " + std::to_string(feature));
+}
+
+} // namespace cairn::detail
+
+namespace cairn::preprocess {
+
+// Gives a network's preprocess::Standardize these statistics. `owner` is a model or a trainer, on any device. `place` is where
+// the layer is, as its buffers are named ("0" of "0.mean"); it may be left out if there is only one. With ddp every rank calls
+// it with the same statistics, or one rank does, before synchronize(its rank). Throws input_error, and changes nothing, if
+// there is no such layer, or for other features than it has, or for a deviation that is not above 0.
+template <class Owner>
+void set_statistics(Owner& owner, const feature_statistics& found, std::string_view place = {}) {
+  using number = typename Owner::number;
+  const detail::scaled_layer at = detail::scaled_layer_at(std::as_const(owner), place);
+  if (found.mean.size() != at.features || found.deviation.size() != at.features)
+    throw input_error("preprocess::set_statistics: expected a mean and a deviation for each of the " +
+                      std::to_string(at.features) + " features of the preprocess::Standardize at \"" + at.place + "\", found " +
+                      std::to_string(found.mean.size()) + " and " + std::to_string(found.deviation.size()));
+  std::vector<number> kept[2];
+  for (std::size_t j = 0; j < at.features; ++j) {
+    kept[0].push_back(detail::kept_statistic<number>(found.mean[j], false, j));
+    kept[1].push_back(detail::kept_statistic<number>(found.deviation[j], true, j));
+  }
+  owner.for_each_buffer([&](const auto& q) {
+    if (q.leaf != at.leaf || q.index > 1) return;
+    for (std::size_t j = 0; j < at.features; ++j) q.numbers[j] = kept[q.index][j];
+  });
+}
+
+// The same with the statistics of a dataset's input, or of its input K, which are returned: what scikit-learn's
+// StandardScaler().fit(X) is. Call it once, before training, with the data of training alone:
+//
+//   trainer<Sequential<preprocess::Standardize<13>, Linear<13, 64>, ReLU, Linear<64, 1>>, MSELoss, Adam, batch<32>> train{...};
+//   preprocess::learn_statistics(train, data.train);
+template <std::size_t K = 0, class Owner, class Dataset>
+feature_statistics learn_statistics(Owner& owner, const Dataset& data, std::string_view place = {}) {
+  feature_statistics found = statistics_of<K>(data);
+  set_statistics(owner, found, place);
+  return found;
+}
+
+} // namespace cairn::preprocess
 
 // cairn/train/losses/class_weights.hpp
 
@@ -46820,7 +48270,7 @@ public:
   void synchronize(int root = 0) {
     training_type& parts = inside();
     parts.replica.expect_whole_step();
-    detail::finish_on_host(parts.compute()); // lets a failed step end; its results are dropped
+    parts.let_end();
     parts.outcomes.forget();
     if constexpr (requires(communicator_type& c) { c.recover(); }) parts.comm().recover();
     detail::take_replica_of(parts, root, "synchronize");

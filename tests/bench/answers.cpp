@@ -90,10 +90,13 @@ std::uint64_t sum_of(const std::vector<std::uint64_t>& words) {
 #endif
 
 void print(const request& asked, std::size_t rows, std::size_t parameters, const answers& found) {
-  const auto part = [&](double of) { return found.microseconds[static_cast<std::size_t>(of * static_cast<double>(found.microseconds.size() - 1))]; };
-  std::printf("{\"peer\": \"cairn\", \"workload\": \"answers\", \"mode\": \"%s\", \"rows\": %zu, \"threads\": %zu, \"parameters\": %zu, "
-              "\"us\": %.4f, \"us_99\": %.4f, \"us_999\": %.4f, \"per_second\": %.1f}\n",
-              asked.mode.c_str(), rows, asked.threads, parameters, found.middle, part(0.99), part(0.999), found.per_second);
+  const auto part = [&](double of) {
+    return found.microseconds[static_cast<std::size_t>(of * static_cast<double>(found.microseconds.size() - 1))];
+  };
+  std::printf(
+      "{\"peer\": \"cairn\", \"workload\": \"answers\", \"mode\": \"%s\", \"rows\": %zu, \"threads\": %zu, \"parameters\": %zu, "
+      "\"us\": %.4f, \"us_99\": %.4f, \"us_999\": %.4f, \"per_second\": %.1f}\n",
+      asked.mode.c_str(), rows, asked.threads, parameters, found.middle, part(0.99), part(0.999), found.per_second);
 }
 
 template <class Net, std::size_t Rows>

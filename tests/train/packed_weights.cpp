@@ -259,18 +259,16 @@ TEST_CASE("packed_weights: those of fewer bytes follow the weights, also where t
 }
 
 TEST_CASE("packed_weights: the bytes of each format, and what cannot have it") {
-  const auto bytes = [](weight_format format) {
-    return model<Deep, batch<3>>{{.weights = format}}.inside().prepared_bytes();
-  };
+  const auto bytes = [](weight_format format) { return model<Deep, batch<3>>{{.weights = format}}.inside().prepared_bytes(); };
   const auto lines = [](std::size_t of) { return (of + 63) / 64 * 64; };
   const auto pairs = [&](std::size_t n, std::size_t k) { return lines(4 * n * ((k + 1) / 2)); };
   const auto ints = [&](std::size_t n, std::size_t k) { return lines((n + 15) / 16 * 16 * (8 + (k + 3) / 4 * 4)); };
   CHECK(bytes(weight_format::bfloat16) == pairs(130, features) + pairs(70, 130) + pairs(130, 70) + pairs(classes, 130));
   CHECK(bytes(weight_format::int8) == ints(130, features) + ints(70, 130) + ints(130, 70) + ints(classes, 130));
 
-
   using double_model = model<Deep, batch<3>, double>;
-  CHECK_THROWS_WITH_AS((double_model{{.weights = weight_format::int8}}), doctest::Contains("only a model of float on a cpu"), input_error);
+  CHECK_THROWS_WITH_AS((double_model{{.weights = weight_format::int8}}), doctest::Contains("only a model of float on a cpu"),
+                       input_error);
   using float_model = model<Deep, batch<3>>;
   CHECK_THROWS_WITH_AS((float_model{{.packs_weights = false, .weights = weight_format::int8}}),
                        doctest::Contains("expected .packs_weights"), input_error);

@@ -78,8 +78,8 @@ struct packed_parameters {
   ops::packed_weight<T> of(const T* weight, std::size_t at) const {
     const std::size_t element = begin + at;
     if (format == ops::weight_format::own) return {weight, data + element * sizeof(T), format};
-    const packed_place* const found = std::lower_bound(places, places + count, element,
-                                                       [](const packed_place& p, std::size_t e) { return p.begin < e; });
+    const packed_place* const found =
+        std::lower_bound(places, places + count, element, [](const packed_place& p, std::size_t e) { return p.begin < e; });
     return {weight, data + found->byte, format};
   }
 };

@@ -103,7 +103,8 @@
                                          const epilogue<T>&);
 
 // How a model packs its weights for them.
-#define CAIRN_COMPILED_WEIGHTS(EXTERN, T) EXTERN template void pack_weight<T>(instruction_set, ops::weight_format, void*, matrix<const T>);
+#define CAIRN_COMPILED_WEIGHTS(EXTERN, T)                                                                                        \
+  EXTERN template void pack_weight<T>(instruction_set, ops::weight_format, void*, matrix<const T>);
 
 // Products of 16-bit elements that are sums.
 #define CAIRN_COMPILED_SUMS(EXTERN, T)                                                                                           \

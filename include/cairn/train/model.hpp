@@ -97,10 +97,12 @@ private:
   static detail::packing checked(const types::model_options& given) {
     const bool is_own = given.weights == ops::weight_format::own;
     if (!is_own && !(std::is_same_v<T, float> && std::is_same_v<Device, cpu>))
-      throw input_error("model: expected weights of the network's own type, which only a model of float on a cpu may have otherwise, "
-                        "found .weights of bfloat16 or int8");
+      throw input_error(
+          "model: expected weights of the network's own type, which only a model of float on a cpu may have otherwise, "
+          "found .weights of bfloat16 or int8");
     if (!is_own && !given.packs_weights)
-      throw input_error("model: expected .packs_weights with .weights of bfloat16 or int8, which are packed, found that it is false");
+      throw input_error(
+          "model: expected .packs_weights with .weights of bfloat16 or int8, which are packed, found that it is false");
     return {given.packs_weights, given.weights};
   }
 

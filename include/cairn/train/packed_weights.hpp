@@ -81,7 +81,8 @@ public:
     if constexpr (exist) {
       if (format_ == ops::weight_format::own) return pack_weights(code_, reinterpret_cast<T*>(memory_.data()), parameters);
       for_each_packed_weight(code_, 0, [&](std::size_t begin, matrix<const T> weight) {
-        const std::size_t byte = static_cast<std::size_t>(static_cast<const std::byte*>(lent().of(nullptr, begin).data) - memory_.data());
+        const std::size_t byte =
+            static_cast<std::size_t>(static_cast<const std::byte*>(lent().of(nullptr, begin).data) - memory_.data());
         weight.data = parameters + begin;
         pack_weight(widest_instruction_set(), format_, memory_.data() + byte, weight);
       });

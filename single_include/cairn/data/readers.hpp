@@ -5,7 +5,8 @@
 #include <cairn/cairn.hpp>
 
 // Readers and writers of data in files: IDX and MNIST, CIFAR-10 and CIFAR-100, .npy, CSV. They are not part of cairn.hpp, as a
-// program needs one of them at most. Those of safetensors are a component (cairn/data/safetensors.hpp).
+// program needs one of them at most. Those of safetensors (cairn/data/safetensors.hpp)
+// and of images (cairn/data/images/image_folder.hpp) are components.
 #include <cairn/data/cifar.hpp>
 #include <cairn/data/csv/csv.hpp>
 #include <cairn/data/csv/csv_column.hpp>

@@ -78,7 +78,8 @@ std::vector<float> expected(const operands& o, const ops::epilogue<float>& e) {
       const float scale = weight_in_bytes::scale_of(weight, o.k);
       std::int64_t sum = 0;
       for (std::size_t p = 0; p < o.k; ++p) {
-        const auto x = std::min(static_cast<std::int64_t>(std::round(static_cast<double>(row[p]) / step)), std::int64_t{(1 << 23) - 1});
+        const auto x =
+            std::min(static_cast<std::int64_t>(std::round(static_cast<double>(row[p]) / step)), std::int64_t{(1 << 23) - 1});
         sum += x * static_cast<std::int64_t>(scale > 0 ? std::nearbyint(weight[p] / scale) : 0);
       }
       float value = static_cast<float>(static_cast<double>(sum) * (static_cast<double>(scale) * step));
@@ -107,8 +108,18 @@ void with_each(const F& f) {
 } // namespace
 
 TEST_CASE("multiply_by_bytes: every kernel has the bits of exact sums, for all sizes") {
-  for (const auto [m, n, k] : {std::array<std::size_t, 3>{1, 1, 1}, {1, 16, 4}, {1, 17, 7}, {2, 48, 8}, {3, 49, 33}, {5, 96, 100},
-                               {2, 130, 257}, {1, 10, 512}, {9, 47, 31}, {2, 3, 0}, {1, 20, 5000}, {300, 5, 6}}) {
+  for (const auto [m, n, k] : {std::array<std::size_t, 3>{1, 1, 1},
+                               {1, 16, 4},
+                               {1, 17, 7},
+                               {2, 48, 8},
+                               {3, 49, 33},
+                               {5, 96, 100},
+                               {2, 130, 257},
+                               {1, 10, 512},
+                               {9, 47, 31},
+                               {2, 3, 0},
+                               {1, 20, 5000},
+                               {300, 5, 6}}) {
     const operands o(m, n, k);
     for (const ops::epilogue<float>& e : {ops::epilogue<float>{}, o.then()}) {
       const std::vector<float> right = expected(o, e);

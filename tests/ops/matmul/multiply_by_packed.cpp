@@ -110,9 +110,10 @@ TEST_CASE("matmul: by a weight of bfloat16, the bits of the rounded weight, for 
           for (float& w : o.b.numbers) w = static_cast<float>(bfloat16(w));
           one_product<float> expected = o, made = o;
           expected.multiply(device.compute(), isa, which % with_sums);
-          multiply_by_pairs(device.compute(), isa,
-                            detail::product<float>(made.c.view(), made.a.view(), made.b.view(), made.form, made.then(which % with_sums)),
-                            words.data(), 2);
+          multiply_by_pairs(
+              device.compute(), isa,
+              detail::product<float>(made.c.view(), made.a.view(), made.b.view(), made.form, made.then(which % with_sums)),
+              words.data(), 2);
           CHECK_MESSAGE(same_bits(made.c.numbers, expected.c.numbers), name(o, isa, which % with_sums));
           CHECK(words.back() == -7.0F);
           which += 5;
@@ -130,7 +131,8 @@ TEST_CASE("matmul: the plain kernels of weights of bfloat16 are near the sums of
     one_product<float> expected = o, made = o;
     expected.multiply(device.compute(), instruction_set::plain, 1);
     multiply_by_pairs(device.compute(), instruction_set::plain,
-                      detail::product<float>(made.c.view(), made.a.view(), made.b.view(), made.form, made.then(1)), words.data(), 2);
+                      detail::product<float>(made.c.view(), made.a.view(), made.b.view(), made.form, made.then(1)), words.data(),
+                      2);
     for (std::size_t i = 0; i < made.c.numbers.size(); ++i)
       CHECK(made.c.numbers[i] == doctest::Approx(expected.c.numbers[i]).epsilon(1e-4));
   }

@@ -72,8 +72,8 @@ private:
   }
   static void write_group(std::byte* to, const std::uint32_t* x) {
     for (unsigned d = 0; d < 3; ++d) {
-      const std::uint32_t bytes = (x[0] >> 8 * d & 255U) | (x[1] >> 8 * d & 255U) << 8 | (x[2] >> 8 * d & 255U) << 16 |
-                                  (x[3] >> 8 * d & 255U) << 24;
+      const std::uint32_t bytes =
+          (x[0] >> 8 * d & 255U) | (x[1] >> 8 * d & 255U) << 8 | (x[2] >> 8 * d & 255U) << 16 | (x[3] >> 8 * d & 255U) << 24;
       std::memcpy(to + 4 * d, &bytes, sizeof bytes);
     }
   }
@@ -92,8 +92,7 @@ private:
                                                                      const std::int8_t* weight, std::index_sequence<I...>,
                                                                      std::index_sequence<J...>, std::index_sequence<X...>) {
     const vector w[Columns] = {in_a_register(*reinterpret_cast<const loose*>(weight + 64 * J))...};
-    const vector x[sizeof...(X)] = {
-        (vector{} + *reinterpret_cast<const loose_word*>(digits + X / 3 * row_bytes + X % 3 * 4))...};
+    const vector x[sizeof...(X)] = {(vector{} + *reinterpret_cast<const loose_word*>(digits + X / 3 * row_bytes + X % 3 * 4))...};
     (add_products(sums[I], x[I / Columns], w[I % Columns]), ...);
   }
   template <std::size_t... I>
@@ -117,7 +116,8 @@ private:
                 sums[(R / Columns * 3 + 1) * Columns + R % Columns], sums[(R / Columns * 3 + 2) * Columns + R % Columns]),
      ...);
   }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static inline void add_column(double* totals, vector low, vector middle, vector high) {
+  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static inline void add_column(double* totals, vector low, vector middle,
+                                                                           vector high) {
     alignas(64) int parts[3][16];
     *reinterpret_cast<vector*>(parts[0]) = low;
     *reinterpret_cast<vector*>(parts[1]) = middle;

@@ -46,8 +46,7 @@ struct bytes_plain {
         std::uint32_t x[4];
         std::memcpy(x, digits + r * row_bytes + g * sizeof x, sizeof x);
         for (std::size_t j = 0; j < columns; ++j)
-          for (std::size_t i = 0; i < 4; ++i)
-            exact[j] += static_cast<std::int64_t>(x[i]) * weight[(g * columns + j) * 4 + i];
+          for (std::size_t i = 0; i < 4; ++i) exact[j] += static_cast<std::int64_t>(x[i]) * weight[(g * columns + j) * 4 + i];
       }
       for (std::size_t j = 0; j < columns; ++j) totals[r * sliver + j] = static_cast<double>(exact[j]);
     }

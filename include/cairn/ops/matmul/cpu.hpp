@@ -18,8 +18,8 @@
 #include <cairn/ops/matmul/avx512.hpp>
 #include <cairn/ops/matmul/matmul.hpp>
 #include <cairn/ops/matmul/multiply.hpp>
-#include <cairn/ops/matmul/multiply_by_packed.hpp>
 #include <cairn/ops/matmul/multiply_by_bytes.hpp>
+#include <cairn/ops/matmul/multiply_by_packed.hpp>
 #include <cairn/ops/matmul/packed_weight.hpp>
 #include <cairn/ops/matmul/plain.hpp>
 #include <cairn/ops/matmul/product.hpp>

@@ -120,13 +120,13 @@ void with_kernels_of_pairs([[maybe_unused]] instruction_set isa, const F& f) {
   f(plain_pair_kernels{});
 }
 
-
 // c = epilogue(a x b^T), cut between slivers among the queue's threads.
 template <class Kernels, class T>
 void multiply_by_packed(cpu::queue& queue, const product<T>& whole, const T* packed, std::size_t threads) {
   const std::size_t n = whole.size.n, m = whole.size.m, slivers = (n + Kernels::widest - 1) / Kernels::widest;
   const std::size_t each = std::max<std::size_t>(1, (slivers + threads - 1) / threads), parts = (slivers + each - 1) / each;
-  const std::size_t at_once = std::max<std::size_t>(most_rows_by_packed, 256 * 1024 / sizeof(T) / std::max<std::size_t>(1, whole.size.k));
+  const std::size_t at_once =
+      std::max<std::size_t>(most_rows_by_packed, 256 * 1024 / sizeof(T) / std::max<std::size_t>(1, whole.size.k));
   queue.parallel_for(parts, [&](std::size_t part, std::span<std::byte> scratch) {
     const std::size_t begin = part * each * Kernels::widest;
     for (std::size_t first = 0; first < m; first += at_once)

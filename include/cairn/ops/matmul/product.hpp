@@ -52,7 +52,7 @@ struct sliver {
   const T* b = nullptr; // op(b)(first of the block, column): rows of neighbouring columns, b_step apart
   std::size_t b_step = 0;
   std::size_t b_next = 0; // where a row takes two slivers at a time: from the first one's b to the second one's
-  std::size_t depth = 0; // length of the block
+  std::size_t depth = 0;  // length of the block
   std::size_t row_begin = 0, row_end = 0;
   std::size_t column = 0, columns = 0;
   // Sums of the blocks before this one, for element (row_begin + i, column + j) of c at carry[i * carry_row + j]. They are in c

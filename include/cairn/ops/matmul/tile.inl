@@ -40,9 +40,9 @@ struct CAIRN_TILE {
 
   // Two steps, where a word of b holds both elements; or the first one alone, at the end of an odd reduction.
   template <bool Both, std::size_t... I, std::size_t... J>
-  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void step_of_pairs(vector* sums, const T* a, std::size_t a_row,
-                                                                            std::size_t a_step, const T* b, std::size_t next, mask lanes,
-                                                                            std::index_sequence<I...>, std::index_sequence<J...>) {
+  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void
+  step_of_pairs(vector* sums, const T* a, std::size_t a_row, std::size_t a_step, const T* b, std::size_t next, mask lanes,
+                std::index_sequence<I...>, std::index_sequence<J...>) {
     const vector pairs[Columns] = {Register::in_a_register(load(b + place<J>(next), lanes))...};
     const vector first[Columns] = {Register::first_of(pairs[J])...};
     ((sums[I] = Register::multiply_add(Register::fill_from(a + I / Columns * a_row), first[I % Columns], sums[I])), ...);

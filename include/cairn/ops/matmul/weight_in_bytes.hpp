@@ -17,7 +17,8 @@ namespace cairn::detail {
 // reduction the 4 bytes of each row. Rows and steps that there are not have zeros.
 class weight_in_bytes {
 public:
-  weight_in_bytes(const void* packed, std::size_t n, std::size_t k) : packed_(static_cast<const std::byte*>(packed)), n_(n), k_(k) {}
+  weight_in_bytes(const void* packed, std::size_t n, std::size_t k)
+      : packed_(static_cast<const std::byte*>(packed)), n_(n), k_(k) {}
 
   static constexpr std::size_t padded(std::size_t n) { return (n + 15) / 16 * 16; }
   static constexpr std::size_t padded_steps(std::size_t k) { return (k + 3) / 4 * 4; }

@@ -34,6 +34,11 @@ public:
     return ncclCommInitRankConfig(&comm_, size, id, rank, &how);
   }
   ncclComm_t get() const { return comm_; }
+  static int version() {
+    int found = 0;
+    static_cast<void>(ncclGetVersion(&found));
+    return found;
+  }
   bool is_open() const { return comm_ != nullptr; }
 
   // The communicator's state: an error of a call that was made earlier, or ncclInProgress while a call is not on its stream yet.

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -53,6 +54,24 @@ inline nccl_options checked(nccl_options given) {
   given.long_deadline = std::max(given.deadline, given.long_deadline);
   if (given.max_in_flight < 1) throw input_error("nccl: max_in_flight is 0, but must be 1 or more");
   return given;
+}
+
+// What the ranks of a job must have in common: else they would wait for each other's calls for ever.
+struct nccl_kind {
+  int sums, version; // that of the library
+  bool operator==(const nccl_kind&) const = default;
+};
+// Throws if one rank's differs from that of rank 0.
+inline void check_alike(std::span<const nccl_kind> all) {
+  for (std::size_t other = 1; other < all.size(); ++other) {
+    if (all[other] == all[0]) continue;
+    const auto text = [&](std::size_t r) {
+      return "order::" + std::string(all[r].sums == static_cast<int>(nccl_order::fixed) ? "fixed" : "nccl") + " by NCCL " +
+             std::to_string(all[r].version) + " on rank " + std::to_string(r);
+    };
+    throw input_error("nccl: expected the same order of sums and the same NCCL on every rank, found " + text(0) + ", " +
+                      text(other) + "; give all ranks the same options::sums, and the same library");
+  }
 }
 
 // The ordinal of the GPU of a rank that has this number among those of its machine.

@@ -107,8 +107,27 @@ public:
     check_host();
     if (!handle_.is_open()) return;
     if (const ncclResult_t code = handle_.state(); code != ncclSuccess && code != ncclInProgress) fail(code, calls_->oldest());
-    const auto limit = [this](const rank_call& asked) { return limit_of(asked); };
-    if (calls_->is_late(limit)) fail_late(*calls_->oldest());
+    const auto waits = [this](std::uint64_t call) {
+      return whose() + " waits for other ranks in " + calls_->asked(call).text_with_purpose();
+    };
+    if (calls_->is_late(options_.deadline, options_.long_deadline, waits)) fail_late(*calls_->oldest());
+  }
+
+  // Makes calls possible again after one has failed. All ranks call it, and wait in it for each other; unless none has failed they
+  // join anew. Earlier pendings are lost. The host's communicator must recover, as threads do, or not have failed itself.
+  // Throws what that one throws, deadline_error if a rank does not come, device_error if its GPU has failed.
+  void recover() {
+    if (size() == 1) return;
+    const calls_for recovery(*this, {.word = "recovery of nccl", .may_take_long = true});
+    if (host_) with_host([&] { host_->recover(); });
+    if (!has_one_failed()) return;
+    give_up(nccl_failure(nccl_failure::kind::lost, "the ranks recover"));
+    if (calls_->oldest())
+      throw device_error(whose() + ": expected its GPU to leave the calls that have failed, found it in them");
+    calls_->give_up();
+    failure_.reset();
+    join();
+    connect();
   }
 
   // Allocates the scratch of the ordered sum: about as many bytes.
@@ -146,29 +165,21 @@ private:
     const auto ranks = static_cast<std::size_t>(size());
     pieces_ = cuda::memory(ordinal_, ranks * piece_bytes, stream_->get());
     pinned_ = cuda::host_memory(ordinal_, ranks * piece_bytes, stream_->get());
-    const call_purpose before = purpose({.word = "handshake of nccl", .may_take_long = true});
+    const calls_for handshake(*this, {.word = "handshake of nccl", .may_take_long = true});
     if (host_) compare();
     join();
     if (!host_) compare();
     connect();
-    purpose(before);
   }
 
   // Gives all ranks rank 0's id, and joins them.
   void join() {
-    struct told {
-      ncclUniqueId id;
-      int code;
-    } own{};
+    std::pair<ncclUniqueId, ncclResult_t> own{};
     const gpu_in_use now = stream_->use();
-    if (rank() == 0 || !host_) own.code = static_cast<int>(ncclGetUniqueId(&own.id));
-    if (host_) {
-      std::vector<told> all(static_cast<std::size_t>(size()));
-      with_host([&] { host_->exchange(std::as_bytes(std::span(&own, 1)), std::as_writable_bytes(std::span(all))); });
-      own = all[0];
-    }
-    if (own.code != ncclSuccess) fail(static_cast<ncclResult_t>(own.code), {});
-    settle(handle_.join(rank(), size(), own.id));
+    if (rank() == 0 || !host_) own.second = ncclGetUniqueId(&own.first);
+    if (host_) own = of_all(own)[0];
+    if (own.second != ncclSuccess) fail(own.second, {});
+    settle(handle_.join(rank(), size(), own.first));
   }
   // Makes one small call of each kind, in which NCCL connects: in the calls of steps no rank then waits for another one's call.
   void connect() {
@@ -181,24 +192,19 @@ private:
     calls_->record(call);
     wait_until_done(options_.long_deadline);
   }
-  // Throws on all ranks if their sums or their libraries differ: they would wait for each other's calls for ever.
-  void compare() {
-    struct told {
-      int sums, version;
-      bool operator==(const told&) const = default;
-    } own{static_cast<int>(sums_), 0};
-    static_cast<void>(ncclGetVersion(&own.version));
-    std::vector<told> all(static_cast<std::size_t>(size()));
+  // What all ranks give, by rank.
+  template <class T>
+  std::vector<T> of_all(const T& own) {
+    std::vector<T> all(static_cast<std::size_t>(size()));
     exchange(std::as_bytes(std::span(&own, 1)), std::as_writable_bytes(std::span(all)));
-    for (std::size_t other = 1; other < all.size(); ++other) {
-      if (all[other] == all[0]) continue;
-      const auto text = [&](std::size_t r) {
-        return "order::" + std::string(all[r].sums == static_cast<int>(nccl_order::fixed) ? "fixed" : "nccl") + " by NCCL " +
-               std::to_string(all[r].version) + " on rank " + std::to_string(r);
-      };
-      throw input_error("nccl: expected the same order of sums and the same NCCL on every rank, found " + text(0) + ", " +
-                        text(other) + "; give all ranks the same options::sums, and the same library");
-    }
+    return all;
+  }
+  void compare() { check_alike(of_all(nccl_kind{static_cast<int>(sums_), nccl_handle::version()})); }
+  // Whether a rank has failed, or has started other calls than this one; without a host that is not known.
+  bool has_one_failed() {
+    if (!host_) return true;
+    const auto all = of_all(std::pair(calls_->started(), failed()));
+    return std::any_of(all.begin(), all.end(), [&](const auto& of) { return of.second || of.first != all[0].first; });
   }
 
   template <class T>
@@ -218,9 +224,12 @@ private:
   }
   std::uint64_t begin(rank_call asked) {
     asked.purpose = purpose_;
-    if (failure_) failure_->rethrow(prefix(calls_->started(), asked) + "it cannot start, because ");
+    const auto told = [&] {
+      return whose() + ", " + open_calls::text_of(calls_->started(), asked, in_purpose_ + 1) + "it cannot start, because ";
+    };
+    if (failure_) failure_->rethrow(told());
     if (!calls_->has_room())
-      throw input_error(prefix(calls_->started(), asked) + "it cannot start, because " + std::to_string(calls_->capacity()) +
+      throw input_error(told() + std::to_string(calls_->capacity()) +
                         " calls are in flight; wait for some of them first, or raise nccl::options::max_in_flight");
     return calls_->start(asked, ++in_purpose_);
   }
@@ -279,6 +288,7 @@ private:
   // For tickets.
   void wait(std::uint64_t call, cuda::queue& queue) {
     if (failure_) failure_->rethrow(prefix(call) + "it is not over, because ");
+    if (calls_->is_lost(call)) throw rank_lost(prefix(call) + "it was given up before the ranks recovered");
     refuse_other_gpu(queue);
     if (const ncclResult_t code = handle_.state(); code != ncclSuccess && code != ncclInProgress) fail(code, call);
     queue.wait({calls_->event_of(call)});
@@ -297,14 +307,8 @@ private:
     return asked.purpose.may_take_long ? options_.long_deadline : options_.deadline;
   }
   std::string whose() const { return "nccl: rank " + std::to_string(rank()) + " of " + std::to_string(size()); }
-  std::string prefix(std::uint64_t call, const rank_call& asked) const { return text_of(call, asked, in_purpose_ + 1); }
-  std::string prefix(std::uint64_t call) const { return text_of(call, calls_->asked(call), calls_->number_in_purpose(call)); }
   // "nccl: rank 0 of 2, call 12, all_reduce of 96 float (step 3, its call 2): "
-  std::string text_of(std::uint64_t call, const rank_call& asked, std::uint64_t number) const {
-    std::string text = whose() + ", call " + std::to_string(call + 1) + ", " + asked.text_with_purpose();
-    if (asked.purpose.word != nullptr) text.insert(text.size() - 1, ", its call " + std::to_string(number));
-    return text + ": ";
-  }
+  std::string prefix(std::uint64_t call) const { return whose() + ", " + calls_->text_of(call); }
 
   // Calls the host's communicator. If that has failed, so has this one.
   template <class Call>

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <cuda_runtime_api.h>
@@ -39,13 +40,19 @@ public:
   std::size_t capacity() const { return calls_.size(); }
   std::uint64_t started() const { return started_; }
   const rank_call& asked(std::uint64_t k) const { return at(k).asked; }
-  // Its number among the calls of its purpose, such as a step, from 1.
-  std::uint64_t number_in_purpose(std::uint64_t k) const { return at(k).number_in_purpose; }
+  // "call 12, all_reduce of 96 float (step 3, its call 2): "
+  std::string text_of(std::uint64_t k) const { return text_of(k, at(k).asked, at(k).number_in_purpose); }
+  static std::string text_of(std::uint64_t k, const rank_call& asked, std::uint64_t number_in_purpose) {
+    std::string text = "call " + std::to_string(k + 1) + ", " + asked.text_with_purpose();
+    if (asked.purpose.word != nullptr) text.insert(text.size() - 1, ", its call " + std::to_string(number_in_purpose));
+    return text + ": ";
+  }
   // The event that is recorded after the call, or null if its place serves a later call: then it is over.
   cudaEvent_t event_of(std::uint64_t k) const { return k + capacity() < started_ ? nullptr : at(k).done; }
 
   bool has_room() { return started_ < capacity() || over(started_ - capacity()); }
-  // Returns the number of a new call, whose work is put on the stream next. record() ends that.
+  // Returns the number of a new call, whose work is put on the stream next. record() ends that. `number_in_purpose` is its number
+  // among the calls of its purpose, such as a step, from 1.
   std::uint64_t start(const rank_call& asked, std::uint64_t number_in_purpose) {
     call& c = calls_[started_ % capacity()];
     c.asked = asked;
@@ -66,18 +73,23 @@ public:
   }
   // How long ago it was started.
   clock::duration age(std::uint64_t k) const { return clock::now() - at(k).started_at; }
-  // Whether the oldest open call has been open for longer than limit(asked). It is asked at irregular times.
-  template <class Limit>
-  bool is_late(const Limit& limit) {
+  // Whether the oldest call has been open for longer than the deadline; or than the long one, if its purpose may take long: lines
+  // on stderr then tell of the wait, with the text of waits(call). It is asked at irregular times.
+  template <class Waits>
+  bool is_late(std::chrono::milliseconds deadline, std::chrono::milliseconds long_deadline, const Waits& waits) {
     const std::optional<std::uint64_t> open = oldest();
     if (!open) return false;
     if (watched_ != *open + 1) {
-      const std::chrono::milliseconds most = limit(at(*open).asked);
-      watch_ = running_deadline<clock>(most, at(*open).started_at, most / 2);
+      const std::chrono::milliseconds most = at(*open).asked.purpose.may_take_long ? long_deadline : deadline;
+      watch_ = long_wait(deadline, most, at(*open).started_at, most / 2);
       watched_ = *open + 1;
     }
-    return watch_.is_over();
+    return watch_.is_over([&] { return waits(*open); });
   }
+
+  // Gives up all calls so far, which the GPU has left: they are over, and lost.
+  void give_up() { lost_ = oldest_ = started_; }
+  bool is_lost(std::uint64_t k) const { return k < lost_; }
 
 private:
   struct call {
@@ -100,9 +112,9 @@ private:
 
   const nccl_stream& stream_;
   std::vector<call> calls_;
-  std::uint64_t started_ = 0, oldest_ = 0;
+  std::uint64_t started_ = 0, oldest_ = 0, lost_ = 0;
   std::uint64_t watched_ = 0; // 1 + the number of the call that is_late() watches
-  running_deadline<clock> watch_{std::chrono::milliseconds(0)};
+  long_wait watch_{std::chrono::milliseconds(0), std::chrono::milliseconds(0)};
 };
 
 } // namespace cairn::detail

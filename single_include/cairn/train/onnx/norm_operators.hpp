@@ -41,6 +41,11 @@ struct operators<LayerNorm<Features, Eps>> {
   }
 };
 
+template <std::size_t Features>
+struct operators<preprocess::Standardize<Features>> {
+  static void write(layer_writer& at) { at.output(at.node("Div", {at.node("Sub", {at.input(), at.buffer(0)}), at.buffer(1)})); }
+};
+
 // x / sqrt(mean of x^2 + eps) weight; the operator RMSNormalization is of operator set 23.
 template <std::size_t Features, auto... Eps>
 struct operators<RMSNorm<Features, Eps...>> {
