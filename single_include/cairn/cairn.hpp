@@ -11123,7 +11123,7 @@ struct sliver {
   const T* b = nullptr; // op(b)(first of the block, column): rows of neighbouring columns, b_step apart
   std::size_t b_step = 0;
   std::size_t b_next = 0; // where a row takes two slivers at a time: from the first one's b to the second one's
-  std::size_t depth = 0; // length of the block
+  std::size_t depth = 0;  // length of the block
   std::size_t row_begin = 0, row_end = 0;
   std::size_t column = 0, columns = 0;
   // Sums of the blocks before this one, for element (row_begin + i, column + j) of c at carry[i * carry_row + j]. They are in c
@@ -11587,9 +11587,9 @@ struct CAIRN_TILE {
 
   // Two steps, where a word of b holds both elements; or the first one alone, at the end of an odd reduction.
   template <bool Both, std::size_t... I, std::size_t... J>
-  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void step_of_pairs(vector* sums, const T* a, std::size_t a_row,
-                                                                            std::size_t a_step, const T* b, std::size_t next, mask lanes,
-                                                                            std::index_sequence<I...>, std::index_sequence<J...>) {
+  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void
+  step_of_pairs(vector* sums, const T* a, std::size_t a_row, std::size_t a_step, const T* b, std::size_t next, mask lanes,
+                std::index_sequence<I...>, std::index_sequence<J...>) {
     const vector pairs[Columns] = {Register::in_a_register(load(b + place<J>(next), lanes))...};
     const vector first[Columns] = {Register::first_of(pairs[J])...};
     ((sums[I] = Register::multiply_add(Register::fill_from(a + I / Columns * a_row), first[I % Columns], sums[I])), ...);
@@ -11948,9 +11948,9 @@ struct CAIRN_TILE {
 
   // Two steps, where a word of b holds both elements; or the first one alone, at the end of an odd reduction.
   template <bool Both, std::size_t... I, std::size_t... J>
-  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void step_of_pairs(vector* sums, const T* a, std::size_t a_row,
-                                                                            std::size_t a_step, const T* b, std::size_t next, mask lanes,
-                                                                            std::index_sequence<I...>, std::index_sequence<J...>) {
+  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void
+  step_of_pairs(vector* sums, const T* a, std::size_t a_row, std::size_t a_step, const T* b, std::size_t next, mask lanes,
+                std::index_sequence<I...>, std::index_sequence<J...>) {
     const vector pairs[Columns] = {Register::in_a_register(load(b + place<J>(next), lanes))...};
     const vector first[Columns] = {Register::first_of(pairs[J])...};
     ((sums[I] = Register::multiply_add(Register::fill_from(a + I / Columns * a_row), first[I % Columns], sums[I])), ...);
@@ -12523,8 +12523,7 @@ struct bytes_plain {
         std::uint32_t x[4];
         std::memcpy(x, digits + r * row_bytes + g * sizeof x, sizeof x);
         for (std::size_t j = 0; j < columns; ++j)
-          for (std::size_t i = 0; i < 4; ++i)
-            exact[j] += static_cast<std::int64_t>(x[i]) * weight[(g * columns + j) * 4 + i];
+          for (std::size_t i = 0; i < 4; ++i) exact[j] += static_cast<std::int64_t>(x[i]) * weight[(g * columns + j) * 4 + i];
       }
       for (std::size_t j = 0; j < columns; ++j) totals[r * sliver + j] = static_cast<double>(exact[j]);
     }
@@ -12725,8 +12724,8 @@ private:
   }
   static void write_group(std::byte* to, const std::uint32_t* x) {
     for (unsigned d = 0; d < 3; ++d) {
-      const std::uint32_t bytes = (x[0] >> 8 * d & 255U) | (x[1] >> 8 * d & 255U) << 8 | (x[2] >> 8 * d & 255U) << 16 |
-                                  (x[3] >> 8 * d & 255U) << 24;
+      const std::uint32_t bytes =
+          (x[0] >> 8 * d & 255U) | (x[1] >> 8 * d & 255U) << 8 | (x[2] >> 8 * d & 255U) << 16 | (x[3] >> 8 * d & 255U) << 24;
       std::memcpy(to + 4 * d, &bytes, sizeof bytes);
     }
   }
@@ -12745,8 +12744,7 @@ private:
                                                                      const std::int8_t* weight, std::index_sequence<I...>,
                                                                      std::index_sequence<J...>, std::index_sequence<X...>) {
     const vector w[Columns] = {in_a_register(*reinterpret_cast<const loose*>(weight + 64 * J))...};
-    const vector x[sizeof...(X)] = {
-        (vector{} + *reinterpret_cast<const loose_word*>(digits + X / 3 * row_bytes + X % 3 * 4))...};
+    const vector x[sizeof...(X)] = {(vector{} + *reinterpret_cast<const loose_word*>(digits + X / 3 * row_bytes + X % 3 * 4))...};
     (add_products(sums[I], x[I / Columns], w[I % Columns]), ...);
   }
   template <std::size_t... I>
@@ -12770,7 +12768,8 @@ private:
                 sums[(R / Columns * 3 + 1) * Columns + R % Columns], sums[(R / Columns * 3 + 2) * Columns + R % Columns]),
      ...);
   }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static inline void add_column(double* totals, vector low, vector middle, vector high) {
+  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static inline void add_column(double* totals, vector low, vector middle,
+                                                                           vector high) {
     alignas(64) int parts[3][16];
     *reinterpret_cast<vector*>(parts[0]) = low;
     *reinterpret_cast<vector*>(parts[1]) = middle;
@@ -12815,7 +12814,8 @@ namespace cairn::detail {
 // reduction the 4 bytes of each row. Rows and steps that there are not have zeros.
 class weight_in_bytes {
 public:
-  weight_in_bytes(const void* packed, std::size_t n, std::size_t k) : packed_(static_cast<const std::byte*>(packed)), n_(n), k_(k) {}
+  weight_in_bytes(const void* packed, std::size_t n, std::size_t k)
+      : packed_(static_cast<const std::byte*>(packed)), n_(n), k_(k) {}
 
   static constexpr std::size_t padded(std::size_t n) { return (n + 15) / 16 * 16; }
   static constexpr std::size_t padded_steps(std::size_t k) { return (k + 3) / 4 * 4; }
@@ -13195,7 +13195,8 @@ template <class Kernels, class T>
 void multiply_by_packed(cpu::queue& queue, const product<T>& whole, const T* packed, std::size_t threads) {
   const std::size_t n = whole.size.n, m = whole.size.m, slivers = (n + Kernels::widest - 1) / Kernels::widest;
   const std::size_t each = std::max<std::size_t>(1, (slivers + threads - 1) / threads), parts = (slivers + each - 1) / each;
-  const std::size_t at_once = std::max<std::size_t>(most_rows_by_packed, 256 * 1024 / sizeof(T) / std::max<std::size_t>(1, whole.size.k));
+  const std::size_t at_once =
+      std::max<std::size_t>(most_rows_by_packed, 256 * 1024 / sizeof(T) / std::max<std::size_t>(1, whole.size.k));
   queue.parallel_for(parts, [&](std::size_t part, std::span<std::byte> scratch) {
     const std::size_t begin = part * each * Kernels::widest;
     for (std::size_t first = 0; first < m; first += at_once)
@@ -21656,7 +21657,8 @@ CAIRN_KERNELS_END
                                          const epilogue<T>&);
 
 // How a model packs its weights for them.
-#define CAIRN_COMPILED_WEIGHTS(EXTERN, T) EXTERN template void pack_weight<T>(instruction_set, ops::weight_format, void*, matrix<const T>);
+#define CAIRN_COMPILED_WEIGHTS(EXTERN, T)                                                                                        \
+  EXTERN template void pack_weight<T>(instruction_set, ops::weight_format, void*, matrix<const T>);
 
 // Products of 16-bit elements that are sums.
 #define CAIRN_COMPILED_SUMS(EXTERN, T)                                                                                           \
@@ -32881,8 +32883,8 @@ struct packed_parameters {
   ops::packed_weight<T> of(const T* weight, std::size_t at) const {
     const std::size_t element = begin + at;
     if (format == ops::weight_format::own) return {weight, data + element * sizeof(T), format};
-    const packed_place* const found = std::lower_bound(places, places + count, element,
-                                                       [](const packed_place& p, std::size_t e) { return p.begin < e; });
+    const packed_place* const found =
+        std::lower_bound(places, places + count, element, [](const packed_place& p, std::size_t e) { return p.begin < e; });
     return {weight, data + found->byte, format};
   }
 };
@@ -37753,7 +37755,8 @@ public:
     if constexpr (exist) {
       if (format_ == ops::weight_format::own) return pack_weights(code_, reinterpret_cast<T*>(memory_.data()), parameters);
       for_each_packed_weight(code_, 0, [&](std::size_t begin, matrix<const T> weight) {
-        const std::size_t byte = static_cast<std::size_t>(static_cast<const std::byte*>(lent().of(nullptr, begin).data) - memory_.data());
+        const std::size_t byte =
+            static_cast<std::size_t>(static_cast<const std::byte*>(lent().of(nullptr, begin).data) - memory_.data());
         weight.data = parameters + begin;
         pack_weight(widest_instruction_set(), format_, memory_.data() + byte, weight);
       });
@@ -39867,10 +39870,12 @@ private:
   static detail::packing checked(const types::model_options& given) {
     const bool is_own = given.weights == ops::weight_format::own;
     if (!is_own && !(std::is_same_v<T, float> && std::is_same_v<Device, cpu>))
-      throw input_error("model: expected weights of the network's own type, which only a model of float on a cpu may have otherwise, "
-                        "found .weights of bfloat16 or int8");
+      throw input_error(
+          "model: expected weights of the network's own type, which only a model of float on a cpu may have otherwise, "
+          "found .weights of bfloat16 or int8");
     if (!is_own && !given.packs_weights)
-      throw input_error("model: expected .packs_weights with .weights of bfloat16 or int8, which are packed, found that it is false");
+      throw input_error(
+          "model: expected .packs_weights with .weights of bfloat16 or int8, which are packed, found that it is false");
     return {given.packs_weights, given.weights};
   }
 

@@ -4,9 +4,14 @@
 #include <array>
 #include <atomic>
 #include <memory>
+#include <string>
 #include <thread>
 
 #include <cairn/layer/gelu.hpp>
+#include <cairn/layer/linear.hpp>
+#include <cairn/layer/relu.hpp>
+#include <cairn/net/sequential.hpp>
+#include <cairn/ops/matmul/packed_weight.hpp>
 #include <cairn/train/fixed_session.hpp>
 #include <cairn/train/model.hpp>
 #include <cairn/train/session.hpp>
@@ -46,14 +51,16 @@ answers timed(const request& asked, const F& f) {
   std::sort(out.microseconds.begin(), out.microseconds.end());
   constexpr std::size_t together = 16;
   std::vector<double> groups;
+  double all = 0;
   for (std::size_t i = 0; i < asked.steps / together + 1; ++i)
     groups.push_back(microseconds_of([&] {
                        for (std::size_t k = 0; k < together; ++k) f();
                      }) /
                      together);
+  for (const double g : groups) all += g;
   std::nth_element(groups.begin(), groups.begin() + static_cast<std::ptrdiff_t>(groups.size() / 2), groups.end());
   out.middle = groups[groups.size() / 2];
-  out.per_second = 1e6 / out.middle;
+  out.per_second = 1e6 * static_cast<double>(groups.size()) / all;
   return out;
 }
 
@@ -99,16 +106,22 @@ void print(const request& asked, std::size_t rows, std::size_t parameters, const
       asked.mode.c_str(), rows, asked.threads, parameters, found.middle, part(0.99), part(0.999), found.per_second);
 }
 
+// What follows the name of a network: the floor, or the numbers in which its weights are packed.
+struct way {
+  bool is_floor = false;
+  ops::weight_format weights = ops::weight_format::own;
+};
+
 template <class Net, std::size_t Rows>
-void run(const request& asked, bool is_floor) {
+void run(const request& asked, const way& how) {
   constexpr std::size_t parameters = blueprint_of<Net, 1>::parameters;
-  if (is_floor) {
+  if (how.is_floor) {
     const std::vector<std::uint64_t> weights(parameters / 2, 1);
     std::atomic<std::uint64_t> kept{0}; // so that nothing is left out
     return print(asked, Rows, parameters, timed(asked, [&] { kept.store(sum_of(weights), std::memory_order_relaxed); }));
   }
   using model_type = model<Net, batch<Rows>>;
-  const auto net = std::make_unique<model_type>();
+  const auto net = std::make_unique<model_type>(types::model_options{.weights = how.weights});
   const std::array<float, Rows * model_type::plan::inputs[0].extents.size()> samples{0.5F};
   if (asked.threads == 1) {
     const auto own = std::make_unique<fixed_session<model_type>>(*net);
@@ -134,12 +147,12 @@ void run(const request& asked, bool is_floor) {
 }
 
 template <class Net>
-bool with_rows(const request& asked, bool is_floor) {
+bool with_rows(const request& asked, const way& how) {
   switch (asked.rows) {
-  case 1: return run<Net, 1>(asked, is_floor), true;
-  case 2: return run<Net, 2>(asked, is_floor), true;
-  case 4: return run<Net, 4>(asked, is_floor), true;
-  case 8: return run<Net, 8>(asked, is_floor), true;
+  case 1: return run<Net, 1>(asked, how), true;
+  case 2: return run<Net, 2>(asked, how), true;
+  case 4: return run<Net, 4>(asked, how), true;
+  case 8: return run<Net, 8>(asked, how), true;
   default: return false;
   }
 }
@@ -151,11 +164,21 @@ bool bench_answers(const request& asked) {
   using digits = Sequential<Linear<784, 512>, ReLU, Linear<512, 512>, ReLU, Linear<512, 10>>;
   using block = Sequential<Linear<768, 3072>, GELU, Linear<3072, 768>>;
   std::string mode = asked.mode;
-  const bool is_floor = mode.ends_with("_floor");
-  if (is_floor) mode.resize(mode.size() - 6);
-  if (mode == "small") return with_rows<small>(asked, is_floor);
-  if (mode == "digits") return with_rows<digits>(asked, is_floor);
-  if (mode == "deep") return with_rows<mlp::net>(asked, is_floor);
-  if (mode == "block") return with_rows<block>(asked, is_floor);
+  way how;
+  const auto ends = [&](const std::string& word) {
+    if (!mode.ends_with(word)) return false;
+    mode.resize(mode.size() - word.size());
+    return true;
+  };
+  how.is_floor = ends("_floor");
+  if (ends("_bfloat16")) how.weights = ops::weight_format::bfloat16;
+  if (ends("_int8")) how.weights = ops::weight_format::int8;
+  if (mode == "small") return with_rows<small>(asked, how);
+  if (mode == "digits") return with_rows<digits>(asked, how);
+  if (mode == "deep") return with_rows<mlp::net>(asked, how);
+  if (mode == "block") return with_rows<block>(asked, how);
+  if (mode == "1024") return with_rows<Sequential<Linear<1024, 1024>>>(asked, how);
+  if (mode == "2048") return with_rows<Sequential<Linear<2048, 2048>>>(asked, how);
+  if (mode == "4096") return with_rows<Sequential<Linear<4096, 4096>>>(asked, how);
   return false;
 }

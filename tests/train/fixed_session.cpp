@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <span>
 #include <type_traits>
@@ -23,6 +24,7 @@
 #include <doctest/doctest.h>
 
 #include "../data/allocations.hpp"
+#include "locks.hpp"
 #include "training.hpp"
 
 namespace fixed_session_tests {
@@ -93,7 +95,7 @@ TEST_CASE("fixed_session: it has the bits of its model, and so have the same wei
   check_bits<Words, 3, float, int, 4>([](std::size_t i) { return static_cast<int>(i % 9); });
 }
 
-TEST_CASE("fixed_session: its size is a constant, and evaluations neither allocate nor throw") {
+TEST_CASE("fixed_session: its size is a constant, and evaluations neither allocate, lock nor throw") {
   using Model = model<testing::Net, batch<4>>;
   using Constant = constant_model<testing::Net, batch<4>>;
   constexpr std::size_t arena = Model::plan::evaluated::arena, scratch = cpu::queue::scratch_bytes;
@@ -108,15 +110,21 @@ TEST_CASE("fixed_session: its size is a constant, and evaluations neither alloca
   const samples s(4, 1);
   const std::span<const float, 4 * testing::features> x(s.x.data(), s.x.size());
 
-  const std::size_t before = testing::allocations;
+  const std::size_t before = testing::allocations, locks = testing::locks_here;
   bool same = true;
   const float* const made = own->evaluate(x).data();
   auto* const constants = new (room) fixed_session<Constant>(constant); // not even its constructor allocates
   for (int i = 0; i < 10; ++i) same = same && same_bits(constants->evaluate(x), made) && same_bits(own->evaluate(x), made);
-  const std::size_t after = testing::allocations;
+  const std::size_t after = testing::allocations, locks_after = testing::locks_here;
   constants->~fixed_session();
   CHECK(after == before);
+  CHECK(locks_after == locks);
   CHECK(same);
+  if (testing::counts_locks) { // else nothing was measured
+    std::mutex one;
+    const std::lock_guard lock(one);
+    CHECK(testing::locks_here == locks_after + 1);
+  }
 }
 
 TEST_CASE("fixed_session: refresh() takes the weights that the model has now") {

@@ -14,11 +14,14 @@
 #include <cairn/data/sequential_sampler.hpp>
 #include <cairn/data/tensor_dataset.hpp>
 #include <cairn/device/cores.hpp>
+#include <cairn/ops/matmul/packed_weight.hpp>
 #include <cairn/train/fit/accuracy.hpp>
 #include <cairn/train/model.hpp>
 #include <cairn/train/session.hpp>
 
+#include "../data/allocations.hpp"
 #include "at_once.hpp"
+#include "locks.hpp"
 #include "training.hpp"
 
 namespace session_tests {
@@ -50,6 +53,24 @@ TEST_CASE("session: it gives what its model gives, in memory of its own") {
   CHECK(into[16] == 7);
   session moved = std::move(own);
   CHECK(copy_of(moved.evaluate(a.x)) == copy_of(net.evaluate(a.x)));
+}
+
+TEST_CASE("session: its calls neither allocate nor lock, with one thread; calls of the model do") {
+  const model<Net, batch<6>> net{{.seed = 3, .threads = 1}};
+  const model<Net, batch<6>> narrow{{.seed = 3, .threads = 1, .weights = ops::weight_format::int8}};
+  session own{net}, of_narrow{narrow};
+  const samples a(6, 1);
+  std::vector<float> into(6 * testing::classes);
+  const std::size_t before = testing::allocations, locks = testing::locks_here;
+  for (int i = 0; i < 5; ++i) {
+    own.evaluate(a.x);
+    own.evaluate(a.x, into);
+    of_narrow.evaluate(a.x);
+  }
+  CHECK(testing::allocations == before);
+  CHECK(testing::locks_here == locks);
+  net.evaluate(a.x);
+  if (testing::counts_locks) CHECK(testing::locks_here > locks);
 }
 
 TEST_CASE("session: one thread unless it is given more") {

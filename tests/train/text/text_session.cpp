@@ -25,6 +25,7 @@
 #include <cairn/net/sequential.hpp>
 #include <cairn/net/transformer_encoder_layer.hpp>
 #include <cairn/net/transformers.hpp>
+#include <cairn/ops/matmul/packed_weight.hpp>
 #include <cairn/train/model.hpp>
 #include <cairn/train/text/text_session.hpp>
 #include <doctest/doctest.h>
@@ -42,8 +43,8 @@ namespace {
 // The number of positions of a text at which the scores of a session, which takes `together` tokens at a time, are other bits than
 // those of the whole network. Tokens that are not there yet are other ones each time.
 template <class Net, class T = float>
-std::size_t differences(std::size_t together, std::size_t threads = 1) {
-  model<Net, batch<2>, T> net;
+std::size_t differences(std::size_t together, std::size_t threads = 1, ops::weight_format weights = ops::weight_format::own) {
+  model<Net, batch<2>, T> net{{.weights = weights}};
   own_weights(net);
   using session_type = text::session<model<Net, batch<2>, T>>;
   constexpr std::size_t capacity = session_type::capacity;
@@ -84,6 +85,12 @@ TEST_CASE("text::session: the scores after each token are those of the whole net
   CHECK(all_differences<gpt>() == 0);
   CHECK(all_differences<gpt, double>() == 0);
   CHECK(all_differences<gpt, bfloat16>() == 0);
+}
+
+TEST_CASE("text::session: likewise with weights that are packed in fewer bytes") {
+  using gpt = transformers::gpt2<13, 40, 32, 4, 2>;
+  for (const auto format : {ops::weight_format::bfloat16, ops::weight_format::int8})
+    CHECK(differences<gpt>(1, 1, format) + differences<gpt>(37, 2, format) == 0);
 }
 
 TEST_CASE("text::session: likewise for windows, shared key heads, sinusoidal and rotary positions, and stored probabilities") {

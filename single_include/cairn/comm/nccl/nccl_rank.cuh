@@ -113,8 +113,8 @@ public:
     if (calls_->is_late(options_.deadline, options_.long_deadline, waits)) fail_late(*calls_->oldest());
   }
 
-  // Makes calls possible again after one has failed. All ranks call it, and wait in it for each other; unless none has failed they
-  // join anew. Earlier pendings are lost. The host's communicator must recover, as threads do, or not have failed itself.
+  // Makes calls possible again after one has failed. All ranks call it, and wait in it for each other; unless none has failed,
+  // they join anew. Earlier pendings are lost. The host's communicator must recover, as threads do, or not have failed itself.
   // Throws what that one throws, deadline_error if a rank does not come, device_error if its GPU has failed.
   void recover() {
     if (size() == 1) return;
