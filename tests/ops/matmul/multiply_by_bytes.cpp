@@ -47,7 +47,7 @@ struct operands {
   }
   template <class Kernels>
   std::vector<std::byte> packed() const {
-    std::vector<std::byte> bytes(weight_in_bytes::bytes(n, k) + 64);
+    std::vector<std::byte> bytes(weight_in_bytes::bytes(n, k));
     weight_in_bytes::pack(bytes.data(), of_weight(), Kernels::sliver);
     return bytes;
   }
@@ -124,9 +124,9 @@ TEST_CASE("multiply_by_bytes: every kernel has the bits of exact sums, for all s
     for (const ops::epilogue<float>& e : {ops::epilogue<float>{}, o.then()}) {
       const std::vector<float> right = expected(o, e);
       with_each([&]<class Kernels>(Kernels) {
-        CAPTURE(m);
-        CAPTURE(n);
-        CAPTURE(k);
+        CAPTURE(o.m);
+        CAPTURE(o.n);
+        CAPTURE(o.k);
         CHECK(o.by<Kernels>(e) == right);
       });
     }
