@@ -55,7 +55,7 @@ TEST_CASE("session: it gives what its model gives, in memory of its own") {
   CHECK(copy_of(moved.evaluate(a.x)) == copy_of(net.evaluate(a.x)));
 }
 
-TEST_CASE("session: its calls neither allocate nor lock, with one thread; calls of the model do") {
+TEST_CASE("session: its calls neither allocate nor lock, with one thread, and calls of the model do") {
   const model<Net, batch<6>> net{{.seed = 3, .threads = 1}};
   const model<Net, batch<6>> narrow{{.seed = 3, .threads = 1, .weights = ops::weight_format::int8}};
   session own{net}, of_narrow{narrow};

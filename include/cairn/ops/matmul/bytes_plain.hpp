@@ -55,7 +55,7 @@ struct bytes_plain {
   static void scale(float* values, const double* totals, const std::int32_t* sums, const float* scales, double step,
                     std::size_t columns) {
     for (std::size_t j = 0; j < columns; ++j)
-      values[j] = static_cast<float>((totals[j] - 8388608.0 * sums[j]) * (scales[j] * step));
+      values[j] = static_cast<float>((totals[j] - 8388608.0 * sums[j]) * (static_cast<double>(scales[j]) * step));
   }
 };
 
