@@ -95,11 +95,11 @@ std::vector<float> expected(const operands& o, const ops::epilogue<float>& e) {
 // Calls f(kernels) for all that this machine has.
 template <class F>
 void with_each(const F& f) {
-  f(detail::bytes_plain{});
+  f(detail::bytes_plain<float>{});
   const instruction_set widest = detail::widest_instruction_set();
 #if CAIRN_X86
-  if (widest >= instruction_set::avx2) f(detail::bytes_avx2{});
-  if (widest >= instruction_set::avx512 && __builtin_cpu_supports("avx512vnni") != 0) f(detail::bytes_avx512{});
+  if (widest >= instruction_set::avx2) f(detail::bytes_avx2<float>{});
+  if (widest >= instruction_set::avx512 && __builtin_cpu_supports("avx512vnni") != 0) f(detail::bytes_avx512<float>{});
 #else
   static_cast<void>(widest);
 #endif
@@ -173,7 +173,7 @@ TEST_CASE("multiply_by_bytes: rows of zeros, of tiny and of huge numbers, and on
 
 TEST_CASE("multiply_by_bytes: a weight is near its integers, and its largest element is exact") {
   const operands o(1, 33, 50);
-  const auto bytes = o.packed<detail::bytes_plain>();
+  const auto bytes = o.packed<detail::bytes_plain<float>>();
   const weight_in_bytes made(bytes.data(), o.n, o.k);
   for (std::size_t j = 0; j < o.n; ++j) {
     const std::int8_t* const sliver = made.sliver(j / 16 * 16);

@@ -19,6 +19,7 @@ namespace cairn::detail {
 
 // Kernels for weights in bytes with AVX2: bytes are widened to 16 bits, and an instruction adds pairs of products. A row of a has
 // 2 digits of 12 bits.
+template <class T>
 struct bytes_avx2 {
   typedef int integers __attribute__((vector_size(32)));
   typedef float floats __attribute__((vector_size(32)));
@@ -44,7 +45,7 @@ struct bytes_avx2 {
     alignas(32) std::uint32_t each[8];
     *reinterpret_cast<integers*>(each) = most;
     for (const std::uint32_t one : each) largest = std::max(largest, one);
-    bytes_plain::find_largest(largest, x + p, k - p);
+    bytes_plain<T>::find_largest(largest, x + p, k - p);
   }
   // integer_of() for 8 elements.
   [[gnu::always_inline]] CAIRN_TARGET_AVX2 static inline integers integers_of(const float* x, float inverse) {
@@ -73,7 +74,7 @@ struct bytes_avx2 {
   }
   static void scale(float* values, const double* totals, const std::int32_t* sums, const float* scales, double step,
                     std::size_t columns) {
-    bytes_plain::scale(values, totals, sums, scales, step, columns);
+    bytes_plain<T>::scale(values, totals, sums, scales, step, columns);
   }
 
 private:

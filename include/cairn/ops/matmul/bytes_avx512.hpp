@@ -19,7 +19,9 @@ namespace cairn::detail {
 
 // Kernels for weights in bytes with AVX-512 VNNI: an instruction adds 64 products of bytes, 4 steps of the reduction for 16 rows
 // of the weight. A row of a has 3 digits of 8 bits. For 64 weights that is 3 instructions, where floats take 4.
+template <class T>
 struct bytes_avx512 {
+  using by_avx2 = bytes_avx2<T>;
   typedef int vector __attribute__((vector_size(64)));
   typedef int loose __attribute__((vector_size(64), aligned(1), may_alias));
   typedef int loose_word __attribute__((aligned(1), may_alias));
@@ -29,12 +31,12 @@ struct bytes_avx512 {
   static constexpr std::size_t digit_bytes = 12;
   static constexpr std::size_t block = 1024; // groups, after which no sum of 32 bits is too large
 
-  static void find_largest(std::uint32_t& largest, const float* x, std::size_t k) { bytes_avx2::find_largest(largest, x, k); }
+  static void find_largest(std::uint32_t& largest, const float* x, std::size_t k) { by_avx2::find_largest(largest, x, k); }
   CAIRN_TARGET_AVX2 static void write_digits(std::byte* to, const float* x, std::size_t k, float inverse) {
     std::size_t p = 0;
     for (; p + 8 <= k; p += 8, to += 2 * digit_bytes) {
       alignas(32) std::byte both[32]; // of each half, the digits of a group, and 4 bytes that the next group replaces
-      *reinterpret_cast<bytes_avx2::chars*>(both) = by_digits(bytes_avx2::integers_of(x + p, inverse));
+      *reinterpret_cast<typename by_avx2::chars*>(both) = by_digits(by_avx2::integers_of(x + p, inverse));
       std::memcpy(to, both, 16);
       std::memcpy(to + digit_bytes, both + 16, 16);
     }
@@ -65,10 +67,10 @@ struct bytes_avx512 {
 
 private:
   // In each half, the lowest bytes of all elements, then the next ones.
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static inline bytes_avx2::chars by_digits(bytes_avx2::integers whole) {
-    constexpr bytes_avx2::chars order{0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15,
-                                      0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15};
-    return __builtin_ia32_pshufb256(reinterpret_cast<bytes_avx2::chars>(whole), order);
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static inline typename by_avx2::chars by_digits(typename by_avx2::integers whole) {
+    constexpr typename by_avx2::chars order{0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15,
+                                            0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15};
+    return __builtin_ia32_pshufb256(reinterpret_cast<typename by_avx2::chars>(whole), order);
   }
   static void write_group(std::byte* to, const std::uint32_t* x) {
     for (unsigned d = 0; d < 3; ++d) {

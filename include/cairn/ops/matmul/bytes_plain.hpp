@@ -19,19 +19,21 @@ inline std::uint32_t integer_of(float x, float inverse) {
   return static_cast<std::uint32_t>(std::min(rounded, (1 << 23) - 1) + (1 << 23));
 }
 
-// Kernels for weights in bytes on any machine, and what is common to all: see multiply_by_bytes.hpp.
+// Kernels for weights in bytes on any machine, and what is common to all: see multiply_by_bytes.hpp. T is float; as templates they
+// cost nothing where they are not used.
+template <class T>
 struct bytes_plain {
   static constexpr std::size_t sliver = 16;
   static constexpr std::size_t digit_bytes = 16; // of a group of 4 elements of a row
 
-  static void find_largest(std::uint32_t& largest, const float* x, std::size_t k) {
+  static void find_largest(std::uint32_t& largest, const T* x, std::size_t k) {
     for (std::size_t p = 0; p < k; ++p) {
       std::uint32_t bits = 0;
       std::memcpy(&bits, x + p, sizeof bits);
       largest = std::max(largest, bits & 0x7FFFFFFFU);
     }
   }
-  static void write_digits(std::byte* to, const float* x, std::size_t k, float inverse) {
+  static void write_digits(std::byte* to, const T* x, std::size_t k, T inverse) {
     for (std::size_t p = 0; p < (k + 3) / 4 * 4; ++p) {
       const std::uint32_t whole = p < k ? integer_of(x[p], inverse) : 0;
       std::memcpy(to + p * sizeof whole, &whole, sizeof whole);

@@ -89,19 +89,19 @@ void multiply_by_bytes(const product<float>& whole, const weight_in_bytes& weigh
 }
 
 // Calls f(kernels) with those of the instruction set.
-template <class F>
+template <class T, class F>
 void with_kernels_of_bytes([[maybe_unused]] instruction_set isa, const F& f) {
 #if CAIRN_X86 && CAIRN_KERNELS_OPTIMIZED
   static const bool has_dots = __builtin_cpu_supports("avx512vnni") != 0;
-  if (isa >= instruction_set::avx512 && has_dots) return f(bytes_avx512{});
-  if (isa >= instruction_set::avx2) return f(bytes_avx2{});
+  if (isa >= instruction_set::avx512 && has_dots) return f(bytes_avx512<T>{});
+  if (isa >= instruction_set::avx2) return f(bytes_avx2<T>{});
 #endif
-  f(bytes_plain{});
+  f(bytes_plain<T>{});
 }
 
-inline void multiply_by_bytes(cpu::queue& queue, instruction_set isa, const product<float>& whole, const void* packed,
-                              std::size_t threads) {
-  with_kernels_of_bytes(isa, [&]<class Kernels>(Kernels) {
+template <class T>
+void multiply_by_bytes(cpu::queue& queue, instruction_set isa, const product<T>& whole, const void* packed, std::size_t threads) {
+  with_kernels_of_bytes<T>(isa, [&]<class Kernels>(Kernels) {
     const weight_in_bytes weight(packed, whole.size.n, whole.size.k);
     const std::size_t n = whole.size.n, slivers = (n + Kernels::sliver - 1) / Kernels::sliver;
     const std::size_t each = std::max<std::size_t>(1, (slivers + threads - 1) / threads), parts = (slivers + each - 1) / each;
@@ -111,8 +111,9 @@ inline void multiply_by_bytes(cpu::queue& queue, instruction_set isa, const prod
     });
   });
 }
-inline void pack_bytes(instruction_set isa, void* to, matrix<const float> weight) {
-  with_kernels_of_bytes(isa, [&]<class Kernels>(Kernels) { weight_in_bytes::pack(to, weight, Kernels::sliver); });
+template <class T>
+void pack_bytes(instruction_set isa, void* to, matrix<const T> weight) {
+  with_kernels_of_bytes<T>(isa, [&]<class Kernels>(Kernels) { weight_in_bytes::pack(to, weight, Kernels::sliver); });
 }
 
 } // namespace cairn::detail

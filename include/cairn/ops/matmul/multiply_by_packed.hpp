@@ -142,9 +142,10 @@ void multiply_by_packed(cpu::queue& queue, instruction_set isa, const product<T>
 }
 
 // The same with weights of bfloat16, for any number of rows.
-inline void multiply_by_pairs(cpu::queue& queue, [[maybe_unused]] instruction_set isa, const product<float>& whole,
-                              const void* packed, std::size_t threads) {
-  const auto* const words = static_cast<const float*>(packed);
+template <class T>
+void multiply_by_pairs(cpu::queue& queue, [[maybe_unused]] instruction_set isa, const product<T>& whole, const void* packed,
+                       std::size_t threads) {
+  const auto* const words = static_cast<const T*>(packed);
   with_kernels_of_pairs(isa, [&]<class Kernels>(Kernels) { multiply_by_packed<Kernels>(queue, whole, words, threads); });
 }
 
