@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include <cairn/layer/conv2d.hpp>
 #include <cairn/layer/embedding.hpp>
 #include <cairn/layer/flatten.hpp>
 #include <cairn/layer/inputs.hpp>
@@ -21,6 +22,7 @@
 #include <cairn/layer/tied.hpp>
 #include <cairn/net/frozen.hpp>
 #include <cairn/net/multihead_attention.hpp>
+#include <cairn/net/residual.hpp>
 #include <cairn/ops/matmul/packed_weight.hpp>
 #include <cairn/train/fixed_session.hpp>
 #include <cairn/train/model.hpp>
@@ -41,14 +43,14 @@ namespace {
 
 const bool are_read = detail::reads_packed_weights(detail::widest_instruction_set());
 
-// Says of the last call whether it had a packed weight, and computes what Linear computes.
-template <std::size_t In, std::size_t Out>
-struct Watched : Linear<In, Out> {
+// Says of the last call whether it had a packed weight, and computes what the layer computes.
+template <class Layer>
+struct Watched : Layer {
   static inline std::atomic<bool> had{false};
 
   static void forward(auto& queue, const auto& call) {
     had = call.packed.replaces(call.parameters[0]);
-    Linear<In, Out>::forward(queue, call);
+    Layer::forward(queue, call);
   }
 };
 // A user's own layer: a Linear whose weight is twice the parameter.
@@ -66,8 +68,8 @@ struct Doubled : Linear<features, classes, false> {
 
 // The outputs of a model that packs its weights, and of one that does not, for several numbers of rows.
 template <class Net, class T = float, class Inputs>
-std::size_t differences(const Inputs& inputs, std::size_t size) {
-  const model<Net, batch<70>, T> packs{{.seed = 3, .threads = 1}};
+std::size_t differences(const Inputs& inputs, std::size_t size, std::size_t threads = 1) {
+  const model<Net, batch<70>, T> packs{{.seed = 3, .threads = threads}};
   const model<Net, batch<70>, T> does_not{{.seed = 3, .threads = 1, .packs_weights = false}};
   CHECK(does_not.inside().prepared_bytes() == 0);
   session own{packs};
@@ -99,11 +101,59 @@ TEST_CASE("packed_weights: a model that packs gives the bits of one that does no
   CHECK(differences<Words>(words, 6) == 0);
 }
 
+namespace {
+
+// Layers of images: a product, strides, paddings and dilations, groups, one inside a block, one frozen.
+using Images =
+    Sequential<Input<8, 7, 3>, Conv2d<3, 20, 3, padding<1>>, ReLU,
+               Residual<Conv2d<20, 50, 1>, ReLU, Conv2d<50, 20, 3, padding<1>>>,
+               Conv2d<20, 12, 3, stride<2>, padding<2, 1>, no_bias>, frozen<Conv2d<12, 12, 3, padding<2>, dilation<2>>>,
+               Conv2d<12, 18, 2, groups<2>>, Conv2d<18, 18, 3, padding<1>, groups<18>>, Flatten, Linear<4 * 3 * 18, classes>>;
+constexpr std::size_t of_image = 8 * 7 * 3;
+
+template <class T = float>
+std::vector<T> images(std::size_t count) {
+  std::vector<T> x(count * of_image);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = 2 * ops::random_uniform<T>({.seed = 9, .position = 1}, i) - 1;
+  return x;
+}
+
+} // namespace
+
+TEST_CASE("packed_weights: those of convolutions give the same bits, for every number of images and threads") {
+  for (const std::size_t threads : {1U, 3U}) {
+    CHECK(differences<Images>(images(70), of_image, threads) == 0);
+    CHECK(differences<Images, double>(images<double>(70), of_image, threads) == 0);
+  }
+}
+
+TEST_CASE("packed_weights: a convolution reads those of the weights that the model has now") {
+  using Layer = Watched<Conv2d<3, 20, 3, padding<1>>>;
+  using Grouped = Watched<Conv2d<20, 6, 3, groups<2>>>;
+  using Net = Sequential<Input<8, 7, 3>, Layer, Grouped, Flatten, Linear<6 * 5 * 6, classes>>;
+  const auto x = images(2);
+  model<Net, batch<2>> net{{.seed = 3}}, other{{.seed = 4}};
+  const model<Net, batch<2>> unpacked{{.seed = 4, .packs_weights = false}};
+  const auto of = [&x](const auto& asked) { return copy_of(asked.evaluate(x)); };
+  const auto before = of(std::as_const(net));
+  CHECK(Layer::had.load() == are_read);
+  CHECK(!Grouped::had.load());
+  net.copy_parameters(other);
+  CHECK(of(std::as_const(net)) == of(unpacked));
+  CHECK(of(std::as_const(net)) != before);
+  session own{net};
+  for (float& w : net.parameters()) w *= 2; // from here on, the program may write at any time
+  for (float& w : other.parameters()) w *= 2;
+  CHECK(of(std::as_const(net)) == of(std::as_const(other)));
+  CHECK(copy_of(own.evaluate(x)) == of(std::as_const(other)));
+  CHECK(!Layer::had.load());
+}
+
 TEST_CASE("packed_weights: those of products, where they lie among the parameters, and a tied one at its owner's place") {
   using Plan = blueprint_of<Words, 2>;
   std::vector<std::pair<std::size_t, std::size_t>> found; // rows and columns
   std::vector<std::size_t> places;
-  detail::for_each_packed_weight(detail::evaluation_of<Plan, float, cpu::queue>, 0,
+  detail::for_each_packed_weight(detail::evaluation_of<Plan, float, cpu::queue>, ops::weight_format::own, 0,
                                  [&](std::size_t begin, const detail::matrix<const float>& weight) {
                                    found.emplace_back(weight.rows, weight.columns);
                                    places.push_back(begin);
@@ -123,13 +173,14 @@ TEST_CASE("packed_weights: those of products, where they lie among the parameter
 }
 
 TEST_CASE("packed_weights: they are read for few rows, and are those of the weights that the model has now") {
-  using Net = Sequential<Watched<features, classes>>;
+  using Layer = Watched<Linear<features, classes>>;
+  using Net = Sequential<Layer>;
   const samples<> s(70, 1);
   model<Net, batch<70>> net{{.seed = 3}}, other{{.seed = 4}};
   const model<Net, batch<70>> unpacked{{.seed = 3, .packs_weights = false}};
   const auto has_packed = [](const auto& asked, std::span<const float> x) {
     static_cast<void>(asked.evaluate(x));
-    return Watched<features, classes>::had.load();
+    return Layer::had.load();
   };
   const auto one = std::span<const float>(s.x).first(features);
   CHECK(has_packed(net, one) == are_read);
@@ -219,6 +270,31 @@ TEST_CASE("packed_weights: weights of bfloat16 give the bits of a network whose 
       for (float& w : q.numbers) w = static_cast<float>(bfloat16(w));
   });
   CHECK(differences_from<Texts>(weight_format::bfloat16, texts, words, 6) == 0);
+}
+
+TEST_CASE("packed_weights: a convolution reads its own weights where those of the products have fewer bytes") {
+  const auto x = images(70);
+  const weight_format format = weight_format::bfloat16;
+  model<Images, batch<70>> rounded{{.seed = 3}};
+  rounded.for_each([](const auto& q) {
+    if (q.name == "8.weight")
+      for (float& w : q.numbers) w = static_cast<float>(bfloat16(w));
+  });
+  CHECK(differences_from<Images>(format, rounded, x, of_image) == 0);
+  const model<Images, batch<70>> alone{{.seed = 3, .threads = 1, .weights = weight_format::int8}};
+  CHECK(differences_from<Images>(weight_format::int8, alone, x, of_image) == 0);
+  const std::size_t pairs = 4 * classes * (4 * 3 * 18 / 2);
+  CHECK(model<Images, batch<70>>{{.weights = format}}.inside().prepared_bytes() == (pairs + 63) / 64 * 64);
+  // Without products there is nothing in fewer bytes.
+  using Layer = Watched<Conv2d<3, 20, 3>>;
+  using Pixels = Sequential<Input<8, 7, 3>, Layer>;
+  CHECK(model<Pixels, batch<2>>{{.weights = format}}.inside().prepared_bytes() == 0);
+  const model<Pixels, batch<70>> plain{{.seed = 3}};
+  CHECK(differences_from<Pixels>(format, plain, x, of_image) == 0);
+  using Both = Sequential<Input<8, 7, 3>, Linear<3, 3>, Layer, Flatten, Linear<6 * 5 * 20, classes>>; // one on each side
+  const model<Both, batch<2>> both{{.weights = format}};
+  static_cast<void>(both.evaluate(std::span(x).first(2 * of_image)));
+  CHECK(!Layer::had.load());
 }
 
 TEST_CASE("packed_weights: weights of one byte give the same bits for every number of rows, and are near those of float") {

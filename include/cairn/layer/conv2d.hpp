@@ -52,9 +52,7 @@ struct Conv2d : detail::conv2d_message {
 
   static constexpr reads backward_reads = reads::input;
   static constexpr bool input_gradient_on_input = true; // the gradient of the weight is made first
-  static constexpr bool fuses = true;
-  static constexpr bool adds = true, strided = true;
-  static constexpr bool skips_gradients = true;
+  static constexpr bool fuses = true, adds = true, strided = true, skips_gradients = true, packs_weight = options.groups == 1;
 
   static constexpr bool accepts(const arguments& in) { return options.accepts(in[0]) && in[0].last() == In; }
   static constexpr tensor outputs(const arguments& in) {
@@ -86,7 +84,9 @@ struct Conv2d : detail::conv2d_message {
     if constexpr (has_bias) then.bias = call.parameters[1];
     if (call.addend != nullptr) then.addend = {call.addend, pixels, Out};
     const ops::matrix<T> output{call.outputs[0], pixels, Out, call.output_stride == 0 ? Out : call.output_stride};
-    conv2d_forward(queue, how, call.rows, output, call.inputs[0], call.parameters[0], then);
+    if constexpr (packs_weight && detail::convolves_by_packed<Queue, T>)
+      conv2d_forward(queue, how, call.rows, output, call.inputs[0], call.parameters[0], call.packed, then);
+    else conv2d_forward(queue, how, call.rows, output, call.inputs[0], call.parameters[0], then);
   }
 
   template <class T, detail::conv2d_runs_on<T> Queue>

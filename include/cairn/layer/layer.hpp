@@ -146,7 +146,7 @@ struct backward_call {
 //                       large as the innermost extent of its output. Input gradients may lie on inputs [false]
 //   strided             it obeys call.output_stride [false]
 //   packs_weight        its first parameter, of rank 2 or more, is the weight of products, which it can read from call.packed
-//                       where that replaces() the weight [false]
+//                       where that replaces() the weight; one of rank 2 also in fewer bytes [false]
 //   takes_tokens_apart  it makes of each token of a text what it makes of that token alone, but for what it keeps [false]
 //   keeps_per_token(in) elements of each token of a text that it keeps: see layer/kept_tokens.hpp [none]
 //   options_are_right   whether its template arguments are valid. If not, its right<L>() has a static_assert that fails with a

@@ -74,12 +74,13 @@ struct packed_parameters {
   std::size_t count = 0;
   std::size_t begin = 0; // where the parameters of the chain begin
 
-  // Of the weight that begins at this element of the chain's parameters.
+  // Of the weight that begins at this element of the chain's parameters. In fewer bytes there may be none.
   ops::packed_weight<T> of(const T* weight, std::size_t at) const {
     const std::size_t element = begin + at;
     if (format == ops::weight_format::own) return {weight, data + element * sizeof(T), format};
     const packed_place* const found =
         std::lower_bound(places, places + count, element, [](const packed_place& p, std::size_t e) { return p.begin < e; });
+    if (found == places + count || found->begin != element) return {};
     return {weight, data + found->byte, format};
   }
 };

@@ -95,8 +95,10 @@
                                       const accumulated<T>*);                                                                    \
   EXTERN template void standardize_backward<T>(cpu::queue&, std::size_t, std::size_t, T*, const T*, const accumulated<T>*);
 
-// Products by packed weights, and in parts of ops, are of float or double.
+// Products and convolutions by packed weights, and products in parts of ops, are of float or double.
 #define CAIRN_COMPILED_PRODUCTS(EXTERN, T)                                                                                       \
+  EXTERN template void conv2d_forward<T>(cpu::queue&, const convolution&, std::size_t, matrix<T>, const T*, const T*,            \
+                                         packed_weight<T>, const epilogue<T>&);                                                  \
   EXTERN template void matmul<T>(cpu::queue&, matrix<T>, matrix<const T>, matrix<const T>, packed_weight<T>,                     \
                                  const epilogue<T>&);                                                                            \
   EXTERN template void matmul_in_part<T>(std::span<std::byte>, matrix<T>, matrix<const T>, matrix<const T>, transpose,           \

@@ -65,9 +65,10 @@ namespace cairn {
 // Everything that is not const, such as copy_parameters(), load_weights() and writes to parameters(), needs the model for
 // itself: hold a std::shared_mutex where others evaluate meanwhile.
 //
-// With float or double on a cpu, a model keeps the weights of its products packed as well, in the order in which the kernels of
-// the machine read them. They are packed by the first evaluation of few samples after the weights have changed. A program that
-// has asked for a span that it can write to may write at any time: from then on the weights are read as they are, more slowly.
+// With float or double on a cpu, a model keeps the weights of its products and convolutions packed as well, in the order in which
+// the kernels of the machine read them. They are packed by the first evaluation of few samples after the weights have changed. A
+// program that has asked for a span that it can write to may write at any time: from then on the weights are read as they are,
+// more slowly.
 //
 // On a device other than a cpu, concurrent calls take turns: its queue is for one thread, and the device does not say whether
 // a second queue could access the same memory.

@@ -25,9 +25,10 @@ struct packing {
 
 // Calls f(begin, matrix of the weight's extents without memory) for each weight that layers may read as packed, where `begin` is
 // its place among the parameters, in elements. A weight that several layers share is passed several times; the parameters of
-// frozen blocks, which lie elsewhere, are not passed.
+// frozen blocks, which lie elsewhere, are not passed. A weight of more than two axes, such as that of a convolution, has no other
+// format than `own`.
 template <class T, class Queue, class F>
-void for_each_packed_weight(const program<T, Queue>& p, std::size_t begin, const F& f) {
+void for_each_packed_weight(const program<T, Queue>& p, ops::weight_format format, std::size_t begin, const F& f) {
   if (p.is_frozen) return;
   for (std::size_t i = 0; i < p.size(); ++i) {
     const auto& e = p.at(i);
@@ -35,10 +36,11 @@ void for_each_packed_weight(const program<T, Queue>& p, std::size_t begin, const
       const std::size_t owner = owner_of_weight(p, i);
       const tensor& weight = p.at(owner).parameters[0];
       const std::size_t rows = weight.extents[0];
-      f(begin + p.parameter_begin[owner], matrix<const T>{nullptr, rows, weight.size() / rows});
+      if (format == ops::weight_format::own || weight.rank() == 2)
+        f(begin + p.parameter_begin[owner], matrix<const T>{nullptr, rows, weight.size() / rows});
     }
     for (const auto& chain : e.chains)
-      for_each_packed_weight(*chain.code, begin + p.parameter_begin[i] + chain.parameter_begin, f);
+      for_each_packed_weight(*chain.code, format, begin + p.parameter_begin[i] + chain.parameter_begin, f);
   }
 }
 
@@ -47,13 +49,13 @@ template <class T, class Queue>
 bool reads_packed(const program<T, Queue>& code, ops::weight_format format = ops::weight_format::own) {
   bool are_read = false;
   if (format != ops::weight_format::own || reads_packed_weights(widest_instruction_set()))
-    for_each_packed_weight(code, 0, [&are_read](std::size_t, const auto&) { are_read = true; });
+    for_each_packed_weight(code, format, 0, [&are_read](std::size_t, const auto&) { are_read = true; });
   return are_read;
 }
 // Packs the weights of products for the kernels of this machine, each to the place that it has among the parameters.
 template <class T, class Queue>
 void pack_weights(const program<T, Queue>& code, T* to, const T* parameters) {
-  for_each_packed_weight(code, 0, [&](std::size_t begin, matrix<const T> weight) {
+  for_each_packed_weight(code, ops::weight_format::own, 0, [&](std::size_t begin, matrix<const T> weight) {
     weight.data = parameters + begin;
     pack_weight(widest_instruction_set(), ops::weight_format::own, to + begin, weight);
   });
@@ -80,7 +82,7 @@ public:
   void make(const T* parameters) {
     if constexpr (exist) {
       if (format_ == ops::weight_format::own) return pack_weights(code_, reinterpret_cast<T*>(memory_.data()), parameters);
-      for_each_packed_weight(code_, 0, [&](std::size_t begin, matrix<const T> weight) {
+      for_each_packed_weight(code_, format_, 0, [&](std::size_t begin, matrix<const T> weight) {
         const std::size_t byte =
             static_cast<std::size_t>(static_cast<const std::byte*>(lent().of(nullptr, begin).data) - memory_.data());
         weight.data = parameters + begin;
@@ -95,7 +97,7 @@ private:
   std::size_t find_places() {
     std::size_t bytes = 0;
     std::vector<std::pair<std::size_t, std::size_t>> sizes;
-    for_each_packed_weight(code_, 0, [&](std::size_t begin, const matrix<const T>& weight) {
+    for_each_packed_weight(code_, format_, 0, [&](std::size_t begin, const matrix<const T>& weight) {
       sizes.emplace_back(begin, packed_bytes<T>(format_, weight.rows, weight.columns));
     });
     std::sort(sizes.begin(), sizes.end());

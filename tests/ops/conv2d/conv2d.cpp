@@ -9,6 +9,8 @@
 #include <limits>
 #include <vector>
 
+#include <cairn/ops/matmul/multiply_by_packed.hpp>
+#include <cairn/ops/matmul/packed_weight.hpp>
 #include <doctest/doctest.h>
 
 #include "../matmul/case.hpp"
@@ -133,6 +135,96 @@ struct by_instruction_set {
 };
 
 } // namespace
+
+namespace {
+
+// The weight of a convolution, and the same as the kernels of an instruction set read it.
+template <class T>
+struct weight_twice {
+  std::vector<T> own, packed;
+  weight_twice(const ops::convolution& how, detail::instruction_set isa)
+      : own(noise<T>(how.out_channels * how.depth(), 2)), packed(own.size()) {
+    detail::pack_weight(isa, ops::weight_format::own, packed.data(),
+                        ops::matrix<const T>{own.data(), how.out_channels, how.depth()});
+  }
+};
+const ops::convolution by_packed[] = {
+    made(4, 4, 48, 48, 1, axis(3, 1, 1), axis(3, 1, 1)),     // whole slivers
+    made(6, 5, 20, 103, 1, axis(1), axis(1)),                // a product
+    made(6, 5, 20, 103, 1, axis(1, 2), axis(1, 2)),          // no product, for its stride
+    made(9, 50, 20, 33, 1, axis(3, 2, 1), axis(5, 2, 4, 2)), // taps apart: one term per tap
+    made(3, 2, 1500, 7, 1, axis(3, 1, 1), axis(2, 1, 1)),    // several blocks of channels
+    made(2, 2, 600, 130, 1, axis(2, 1, 1), axis(2, 1, 0)),   // unpacked, its weights do not fit into the scratch
+    made(3, 3, 512, 50, 1, axis(3, 1, 1), axis(3, 1, 1)),    // nor these, sliver by sliver
+    made(2, 9000, 13, 2, 1, axis(2, 1, 0), axis(3, 2, 1)),   // a row in several tiles
+};
+
+} // namespace
+
+TEST_CASE_TEMPLATE("conv2d: by a packed weight, the same bits for any images, threads and options", T, float, double) {
+  const auto check = [](const ops::convolution& how, std::size_t samples, std::size_t threads) {
+    cpu device({.threads = threads});
+    const std::size_t outputs = samples * how.over.outputs(), stride = how.out_channels + threads;
+    const auto x = noise<T>(samples * how.over.inputs() * how.in_channels, 1), b = noise<T>(how.out_channels, 4);
+    const auto addend = noise<T>(outputs * how.out_channels, 5);
+    ops::epilogue<T> then{};
+    then.bias = b.data();
+    if (samples == 2) then.then = ops::activation::relu, then.addend = {addend.data(), outputs, how.out_channels};
+    for (const detail::instruction_set isa : matmul_case::sets()) {
+      if (!detail::reads_packed_weights(isa)) continue;
+      const weight_twice<T> w(how, isa);
+      std::vector<T> expected(outputs * stride, T{-7}), found = expected;
+      const auto into = [&](std::vector<T>& y, const void* packed) {
+        CHECK(detail::gather_outputs(device.compute(), isa, how, samples,
+                                     ops::matrix<T>{y.data(), outputs, how.out_channels, stride}, x.data(), w.own.data(), then,
+                                     packed));
+      };
+      into(expected, nullptr);
+      into(found, w.packed.data());
+      CHECK(matmul_case::same_bits(found, expected));
+    }
+  };
+  for (const std::size_t samples : {1U, 2U, 8U})
+    for (const std::size_t threads : {1U, 3U}) {
+      for (const ops::convolution& how : by_packed)
+        if (samples < 8 || how.over.inputs() * how.in_channels < 5000) check(how, samples, threads);
+      for (const ops::convolution& how : several)
+        if (how.groups == 1) check(how, samples, threads);
+    }
+}
+
+TEST_CASE("conv2d: a packed form is read where it is one of this weight, of one group, in its own numbers") {
+  cpu device;
+  const detail::instruction_set isa = detail::widest_instruction_set();
+  if (!detail::reads_packed_weights(isa)) return;
+  const auto check = [&](const ops::convolution& how, bool reads) {
+    const std::size_t outputs = how.over.outputs();
+    const auto x = noise<float>(how.over.inputs() * how.in_channels, 1);
+    const weight_twice<float> w(how, isa);
+    const std::vector<float> zeros(w.own.size(), 0.0F);
+    std::vector<float> expected(outputs * how.out_channels), found(expected.size());
+    conv2d_forward(device.compute(), how, 1, ops::matrix<float>{expected.data(), outputs, how.out_channels}, x.data(),
+                   w.own.data(), {});
+    const auto is_same = [&](const ops::packed_weight<float>& packed) {
+      found.assign(found.size(), -7.0F);
+      conv2d_forward(device.compute(), how, 1, ops::matrix<float>{found.data(), outputs, how.out_channels}, x.data(),
+                     w.own.data(), packed, {});
+      return matmul_case::same_bits(found, expected);
+    };
+    CHECK(is_same({}));
+    CHECK(is_same({w.own.data() + 1, zeros.data()})); // of another weight
+    CHECK(is_same({w.own.data(), zeros.data(), ops::weight_format::bfloat16}));
+    CHECK(is_same({w.own.data(), zeros.data(), ops::weight_format::int8}));
+    CHECK(is_same({w.own.data(), w.packed.data()}));
+    CHECK(is_same({w.own.data(), zeros.data()}) == !reads); // a wrong packed form shows that it is read
+  };
+  check(made(4, 4, 6, 20, 1, axis(3, 1, 1), axis(3, 1, 1)), true); // not one that oneDNN computes
+  check(made(4, 4, 6, 20, 1, axis(1), axis(1)), true);
+  check(made(4, 4, 6, 20, 2, axis(3, 1, 1), axis(3, 1, 1)), false);
+  check(made(4, 4, 20, 20, 20, axis(3, 1, 1), axis(3, 1, 1)), false);
+  check(made(4, 4, 1, 1, 1, axis(3, 1, 1), axis(3, 1, 1)), false); // a group of one channel
+  check(made(1, 1, 100'000, 2, 1, axis(2, 1, 1), axis(1)), false); // no tiles
+}
 
 TEST_CASE_TEMPLATE("conv2d: a number that is not finite reaches what is made of it, and no more", T, float, double) {
   const ops::convolution more[] = {

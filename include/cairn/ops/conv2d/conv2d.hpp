@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <type_traits>
 
@@ -9,6 +10,7 @@
 #include <cairn/core/rooms.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/ops/matmul/matmul.hpp>
+#include <cairn/ops/matmul/packed_weight.hpp>
 #include <cairn/ops/queue_without_this_op.hpp>
 #include <cairn/ops/window.hpp>
 
@@ -82,5 +84,12 @@ concept conv2d_runs_on = requires(Queue& queue, std::size_t n, T* y, const T* x,
   conv2d_input_gradient(queue, how, n, y, from, x, then);
   conv2d_weight_gradient(queue, how, n, sum, sum, from, x);
 };
+
+// Whether its forward can read packed weights too.
+template <class Queue, class T>
+concept convolves_by_packed =
+    std::floating_point<T> &&
+    requires(Queue& queue, std::size_t n, matrix<T> to, const T* x, packed_weight<T> packed, const convolution& how,
+             const epilogue<T>& then) { conv2d_forward(queue, how, n, to, x, x, packed, then); };
 
 } // namespace cairn::detail

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <span>
 #include <type_traits>
@@ -20,6 +21,8 @@
 #include <cairn/ops/conv2d/widened_depthwise.hpp>
 #include <cairn/ops/elementwise/cuts.hpp>
 #include <cairn/ops/matmul/cpu.hpp>
+#include <cairn/ops/matmul/multiply_by_packed.hpp>
+#include <cairn/ops/matmul/packed_weight.hpp>
 #include <cairn/ops/matmul/sixteen_bits.hpp>
 #if CAIRN_WITH_ONEDNN
 #include <cairn/ops/conv2d/onednn.hpp>
@@ -117,8 +120,10 @@ gathering<T> gathering_of_outputs(const convolution& how, std::size_t samples, m
 }
 template <class T>
 bool gather_outputs(cpu::queue& queue, instruction_set isa, const convolution& how, std::size_t samples, matrix<T> output,
-                    const T* input, const T* weight, const epilogue<T>& then) {
-  return gather(queue, isa, gathering_of_outputs(how, samples, output, input, weight, then));
+                    const T* input, const T* weight, const epilogue<T>& then, const void* packed = nullptr) {
+  gathering<T> all = gathering_of_outputs(how, samples, output, input, weight, then);
+  all.packed = static_cast<const accumulated<T>*>(packed);
+  return gather(queue, isa, all);
 }
 // One phase: the inputs whose distance from (row, column) is a multiple of the stride.
 template <class T, class C = T>
@@ -230,6 +235,27 @@ void conv2d_forward(cpu::queue& queue, const convolution& how, std::size_t sampl
   if (detail::is_depthwise(how) && detail::depthwise_outputs(queue, how, output, input, weight, then)) return;
   if (!detail::gather_outputs(queue, detail::widest_instruction_set(), how, samples, output, input, weight, then))
     detail::conv2d_forward_plain(queue, how, samples, output, input, weight, then);
+}
+
+// With a weight that its owner has packed: the same bits.
+template <std::floating_point T>
+void conv2d_forward(cpu::queue& queue, const convolution& how, std::size_t samples, matrix<T> output,
+                    const std::type_identity_t<T>* input, const std::type_identity_t<T>* weight, packed_weight<T> packed,
+                    const std::type_identity_t<epilogue<T>>& then) {
+  const detail::instruction_set isa = detail::widest_instruction_set();
+  const bool is_read = packed.replaces(weight) && packed.format == weight_format::own && how.groups == 1 &&
+                       !detail::is_depthwise(how) && detail::reads_packed_weights(isa);
+  if (is_read) {
+#if CAIRN_WITH_ONEDNN
+    if constexpr (std::is_same_v<T, float>)
+      if (detail::forward_by_onednn(queue, how, samples, output, input, weight, then)) return;
+#endif
+    if (how.is_product())
+      return matmul(queue, output, {input, output.rows, how.in_channels}, {weight, how.out_channels, how.in_channels}, packed,
+                    then);
+    if (detail::gather_outputs(queue, isa, how, samples, output, input, weight, then, packed.data)) return;
+  }
+  conv2d_forward(queue, how, samples, output, input, weight, then);
 }
 
 template <class T>

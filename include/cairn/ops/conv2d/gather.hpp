@@ -32,7 +32,8 @@ namespace cairn::detail {
 // all taps continues from one such term to the next by the kernel's carry. Copying patches instead, a row of all taps for each
 // pixel, would copy every pixel as often as there are taps.
 //
-// The weights of a term are packed as a kernel needs them. If those of all terms fit, they are packed once for all tiles.
+// The weights of a term are packed as a kernel needs them. If those of all terms fit, they are packed once for all tiles. A
+// weight that its owner has packed is read where it is: the terms of forward ascend as the reduction of a packed weight does.
 //
 // Results are of type C: T or, for 16-bit elements, the type of their sums.
 template <class T, class C = T>
@@ -45,7 +46,8 @@ struct gathering {
   // Element (tap, d, j) of a group's weight, d counting channels of the source and j those of the result, is
   // weight[tap * weight_tap + d * weight_depth + j * weight_column]; either of the last two is 1.
   std::size_t weight_tap = 0, weight_depth = 0, weight_column = 0;
-  matrix<C> result{}; // all pixels of all images, of all groups
+  const accumulated<T>* packed = nullptr; // the weight as pack_weight() writes it, for the forward of one group; or null
+  matrix<C> result{};                     // all pixels of all images, of all groups
   std::size_t result_group = 0, result_width = 0, result_height = 0;
   epilogue<T> then{};
   std::size_t samples = 0, groups = 0, columns = 0; // columns of one group
@@ -176,10 +178,12 @@ private:
     s.a_step = whole_.a_step;
     s.row_end = columns;
     T* packed = weights_;
+    const T* given = all_.packed == nullptr ? nullptr : all_.packed + from * depth_;
     for (std::size_t j = from; j < to; j += s.columns) {
       s.column = is_narrow<S> ? 0 : j; // the sums of a sliver of 16-bit elements lie side by side
       s.columns = Kernels::sliver_columns(to - j);
-      s.b_step = s.carry_row = Kernels::packed_width(s.columns);
+      s.carry_row = Kernels::packed_width(s.columns);
+      s.b_step = all_.packed == nullptr ? s.carry_row : s.columns;
       const auto rows_of = [&](const T* first, bool completes) { // first: what the first tap of the first result reads
         for (std::size_t i = 0; i < images * rows; ++i) {
           const std::size_t n = i / rows, r = i % rows, row = all_.y.first + (r0 + r) * all_.y.step;
@@ -199,8 +203,8 @@ private:
       }
       for_each_term(all_.y, all_.x, source.channels, [&](const gather_term& term, std::size_t index) {
         T* const weights = stays_ ? packed : weights_;
-        if (fresh || !stays_) pack(group, term, weights, s, j);
-        s.b = weights;
+        if (given == nullptr && (fresh || !stays_)) pack(group, term, weights, s, j);
+        s.b = given == nullptr ? weights : given;
         s.depth = term.depth;
         s.reads_carry = index > 0;
         s.writes_carry = index + 1 < terms_;
@@ -208,6 +212,7 @@ private:
         const auto right = static_cast<std::size_t>(all_.x.offset(all_.x.in_order(term.column_tap)) - over_x_.least);
         rows_of(slab_ + down * pitch + right * source.channels + term.channel, index + 1 == terms_);
         packed += term.depth * s.b_step;
+        if (given != nullptr) given += term.depth * s.b_step;
       });
     }
   }
