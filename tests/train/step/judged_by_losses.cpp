@@ -3,6 +3,7 @@
 // One body with two heads, a class and a box, and a loss for each: makes the same steps as step_by() with these losses.
 #include <cairn/train/step/judged_by_losses.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -27,6 +28,8 @@
 #include <cairn/train/trainer.hpp>
 
 #include "../../data/folder.hpp"
+#include "../../reference/differences.hpp"
+#include "../../reference/values.hpp"
 #include "../apart.hpp"
 #include "../apart_ops.hpp"
 #include "../quotients.hpp"
@@ -267,6 +270,31 @@ TEST_CASE("losses of heads: wrong targets are an error that names the head, and 
   s.y[3] = static_cast<int>(classes);
   CHECK(has(text_of([&] { t.step(s.x, s.targets()); }), "head 0 of "));
   CHECK(t.checksum() == before);
+}
+
+TEST_CASE_TEMPLATE("losses of heads: PyTorch's losses and gradients", T, float, double) {
+  using Plain = Sequential<Linear<features, 8>, LayerNorm<8>, Tanh,
+                           multi::Heads<Linear<8, classes>, Sequential<Linear<8, 8>, Tanh, Linear<8, corners>, Tanh>>>;
+  training<all_of<Plain>, T> t{SGD{.learning_rate = 0.1},
+                               {.loss = {{CrossEntropyLoss{.label_smoothing = 0.1}, MSELoss{}}, {1, 0.3}}}};
+  std::size_t count = 0;
+  t.for_each([&](const types::named_parameter<T>& p) {
+    const auto from = reference_numbers<T>("heads/parameter" + std::to_string(count++));
+    REQUIRE(from.size() == p.numbers.size());
+    std::copy(from.begin(), from.end(), p.numbers.begin());
+  });
+  const auto labels = reference_numbers<int>("heads/labels");
+  const auto boxes = reference_numbers<T>("heads/corners");
+  const double loss = t.step(reference_numbers<T>("heads/x"), multi::targets(labels, boxes));
+  const auto losses = t.head_losses();
+  const double most = sizeof(T) == 4 ? 2e-6 : 1e-13;
+  CHECK(largest_difference(std::vector<double>{loss, losses[0], losses[1]}, reference_values("heads/losses")) < most);
+  std::size_t index = 0;
+  t.for_each_gradient([&](const types::named_parameter<T>& p) {
+    CHECK(largest_difference(std::vector<T>(p.numbers.begin(), p.numbers.end()),
+                             reference_values("heads/gradient" + std::to_string(index++))) < most);
+  });
+  CHECK(index == count);
 }
 
 namespace {

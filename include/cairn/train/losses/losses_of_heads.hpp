@@ -198,7 +198,7 @@ struct judged_memory<Plan, Sum, multi::losses<Losses...>> {
 
   // Writes the weights and the constants of all losses to that memory. Throws input_error for numbers that do not fit.
   template <class Queue>
-  static void send(Queue& queue, std::byte* to, const multi::losses<Losses...>& all) {
+  static bool send(Queue& queue, std::byte* to, const multi::losses<Losses...>& all) {
     for (std::size_t k = 0; k < count; ++k)
       check_number(("multi::losses: expected a finite weight of head " + std::to_string(k)).c_str(), all.weights[k],
                    std::numeric_limits<double>::lowest());
@@ -206,6 +206,7 @@ struct judged_memory<Plan, Sum, multi::losses<Losses...>> {
     each_head<count>([&](auto k) {
       send_constants<Sum>(queue, to + constants_at[k], std::get<k>(all.each), constants_at[k + 1] - constants_at[k]);
     });
+    return true;
   }
 };
 

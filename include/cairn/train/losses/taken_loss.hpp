@@ -44,15 +44,16 @@ constexpr std::size_t most_constants(const shape& output) {
   else return 0;
 }
 
-// Writes the constants of a loss to memory that has room for `bytes`. Throws input_error if there are more.
+// Writes the constants of a loss, if it has some, to memory that has room for `bytes`. Throws input_error if there are more.
 template <class T, class Queue, class Loss>
-void send_constants(Queue& queue, std::byte* to, const Loss& function, std::size_t bytes) {
+bool send_constants(Queue& queue, std::byte* to, const Loss& function, std::size_t bytes) {
   const std::span<const T> numbers = constants_of<T>(function);
-  if (numbers.empty()) return;
+  if (numbers.empty()) return false;
   if (numbers.size_bytes() > bytes)
     throw input_error("trainer: expected a loss with at most " + std::to_string(bytes / sizeof(T)) +
                       " numbers of its own, found " + std::to_string(numbers.size()));
   upload(queue, numbers.size(), reinterpret_cast<T*>(to), numbers.data());
+  return true;
 }
 
 // The memory that ops of a loss use: bytes for the targets of a batch, for the widest type of target, and for the constants. A
@@ -66,9 +67,10 @@ struct judged_memory {
   static constexpr std::size_t targets = targets_of(Plan::batch);
   static constexpr std::size_t constants = align_up(most_constants<Loss>(Plan::output_shape) * sizeof(Sum));
 
+  // Returns whether an op was put on the queue.
   template <class Queue>
-  static void send(Queue& queue, std::byte* to, const Loss& function) {
-    send_constants<Sum>(queue, to, function, constants);
+  static bool send(Queue& queue, std::byte* to, const Loss& function) {
+    return send_constants<Sum>(queue, to, function, constants);
   }
 };
 

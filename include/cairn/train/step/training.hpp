@@ -323,8 +323,7 @@ struct training {
     return h.value();
   }
   void send_constants() {
-    Types::judged::send(compute(), loss_constants.data(), options.loss);
-    waiting()(compute().record());
+    if (Types::judged::send(compute(), loss_constants.data(), options.loss)) waiting()(compute().record());
   }
   static double read_loss(void* self, std::uint64_t call, bool wait, bool& is_there) {
     auto& me = *static_cast<training*>(self);
