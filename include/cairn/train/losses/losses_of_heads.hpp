@@ -202,6 +202,8 @@ struct judged_memory<Plan, Sum, multi::losses<Losses...>> {
     for (std::size_t k = 0; k < count; ++k)
       check_number(("multi::losses: expected a finite weight of head " + std::to_string(k)).c_str(), all.weights[k],
                    std::numeric_limits<double>::lowest());
+    static constexpr std::array<double, count> none{}; // of a step that was not made yet
+    upload(queue, count, reinterpret_cast<double*>(to + losses_at), none.data());
     upload(queue, count, reinterpret_cast<double*>(to + weights_at), all.weights.data());
     each_head<count>([&](auto k) {
       send_constants<Sum>(queue, to + constants_at[k], std::get<k>(all.each), constants_at[k + 1] - constants_at[k]);
