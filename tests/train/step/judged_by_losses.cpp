@@ -91,6 +91,22 @@ auto by_hand(const samples<T>& s, const both& all) {
   };
 }
 
+// The loss of these outputs, by the loss alone.
+template <class Loss, class Targets>
+double alone(const Loss& loss, const types::owned_tensor<float>& outputs, const Targets& targets) {
+  cpu::queue queue(1);
+  double found = 0;
+  const shape each = outputs.sample_shape();
+  loss_call<float, detail::number_of<Targets>> call;
+  call.rows = outputs.rows();
+  call.output_shape = &each;
+  call.output = outputs.data();
+  call.targets = targets.data();
+  call.loss = &found;
+  loss.run(queue, call);
+  return found;
+}
+
 struct seen {
   std::vector<double> losses;
   std::vector<std::uint64_t> weights;
@@ -334,6 +350,11 @@ TEST_CASE("losses of heads: constants of two losses, and three heads") {
   const samples s(6, 1);
   std::vector<float> yes(6 * classes);
   for (std::size_t i = 0; i < yes.size(); ++i) yes[i] = float(i % 2);
+  const auto outputs = here.evaluate(s.x);
+  here.evaluate_loss(s.x, multi::targets(s.y, yes, s.boxes));
+  CHECK(here.head_losses() == std::array{alone(std::get<0>(chosen.each), outputs[0], s.y),
+                                         alone(std::get<1>(chosen.each), outputs[1], yes),
+                                         alone(std::get<2>(chosen.each), outputs[2], s.boxes)});
   for (int step = 0; step < 3; ++step)
     CHECK(here.step(s.x, multi::targets(s.y, yes, s.boxes)) == double(there.step(s.x, multi::targets(s.y, yes, s.boxes))));
   CHECK(here.checksum() == there.checksum());
