@@ -74,6 +74,7 @@
 #include <cairn/data/make_folder.hpp>            // makes the folders of files to be written
 #include <cairn/data/minibatch.hpp>              // the batch that a loader returns
 #include <cairn/data/mixup.hpp>                  // mixes samples with others
+#include <cairn/data/more_targets.hpp>           // a dataset with more targets of each sample
 #include <cairn/data/number_of_text.hpp>         // a text as a number
 #include <cairn/data/owned_tensor.hpp>           // rows of samples that own their memory
 #include <cairn/data/permutation.hpp>            // a shuffle that depends on its seed alone
