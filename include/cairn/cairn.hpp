@@ -54,6 +54,7 @@
 #include <cairn/device/wait_on_host.hpp>    // the one wait for a device, with a deadline
 #include <cairn/device/workers.hpp>         // the threads inside one operation
 
+#include <cairn/data/batches_of_heads.hpp>       // batches with targets of several types: multi::batches
 #include <cairn/data/checksum.hpp>               // a checksum of bytes
 #include <cairn/data/class_probabilities.hpp>    // probabilities of classes as targets
 #include <cairn/data/color_jitter.hpp>           // brightness, contrast, saturation and hue of an image
@@ -73,6 +74,7 @@
 #include <cairn/data/make_folder.hpp>            // makes the folders of files to be written
 #include <cairn/data/minibatch.hpp>              // the batch that a loader returns
 #include <cairn/data/mixup.hpp>                  // mixes samples with others
+#include <cairn/data/more_targets.hpp>           // a dataset with more targets of each sample
 #include <cairn/data/number_of_text.hpp>         // a text as a number
 #include <cairn/data/owned_tensor.hpp>           // rows of samples that own their memory
 #include <cairn/data/permutation.hpp>            // a shuffle that depends on its seed alone
@@ -271,6 +273,7 @@
 #include <cairn/net/fused_update.hpp>              // the same training, updating inside backward
 #include <cairn/net/gated.hpp>                     // y = f(x) g(x), element by element: Gated<F, G>
 #include <cairn/net/head.hpp>                      // a last layer whose output a step makes in strips of rows
+#include <cairn/net/heads.hpp>                     // several heads on one body, each with an output: multi::Heads
 #include <cairn/net/in_float.hpp>                  // in_float<Layers...>
 #include <cairn/net/initialized.hpp>               // initialized<Part, Start>
 #include <cairn/net/inner_blueprints.hpp>          // the blueprints of the chains in a block
@@ -317,6 +320,7 @@
 #include <cairn/train/fit/ema.hpp>                        // moving averages of the parameters
 #include <cairn/train/fit/fit.hpp>                        // epochs, validation, callbacks: the training loop
 #include <cairn/train/fit/metrics.hpp>                    // accuracy, perplexity and others over batches and ranks
+#include <cairn/train/fit/of_head.hpp>                    // the metric of one of several heads
 #include <cairn/train/fit/validation.hpp>                 // a callback of fit that evaluates the network
 #include <cairn/train/fixed_session.hpp>                  // evaluates a network for a thread with a deadline
 #include <cairn/train/host_copy.hpp>                      // a copy of a device's data that the host can access
@@ -347,6 +351,7 @@
 #include <cairn/train/staging_slots.hpp>                  // moves batches to a device with memory of its own
 #include <cairn/train/state/weight_names.hpp>             // the names in a file of weights, and those of a network
 #include <cairn/train/state/weights_in_files.hpp>         // the layout of parameters in files
+#include <cairn/train/target_arrays.hpp>                  // several arrays as the targets of a step
 #include <cairn/train/text/drawn_tokens.hpp>              // tokens, drawn from scores
 #include <cairn/train/text/generate.hpp>                  // a text, token by token
 #include <cairn/train/text/one_text.hpp>                  // a network for the next tokens of one text

@@ -893,6 +893,28 @@ def language_models():
         write(f"{name}_model/logits", model(*inputs))
 
 
+def heads():
+    """One body with a head for a class and one for a box, and the weighted sum of their losses: tests/train/step/judged_by_losses.cpp."""
+    torch.manual_seed(24)
+    body = nn.Sequential(nn.Linear(10, 8), nn.LayerNorm(8), nn.Tanh())
+    scores, box = nn.Linear(8, 4), nn.Sequential(nn.Linear(8, 8), nn.Tanh(), nn.Linear(8, 3), nn.Tanh())
+    parameters = [parameter for part in (body, scores, box) for parameter in part.double().parameters()]
+    for i, parameter in enumerate(parameters):
+        parameter.data = random(*parameter.shape, scale=0.5)
+        write(f"heads/parameter{i}", parameter)
+    x, labels, corners = random(6, 10), torch.tensor([0, 3, 1, 2, 2, 0]), random(6, 3)
+    shared = body(x)
+    of_classes = nn.CrossEntropyLoss(label_smoothing=0.1)(scores(shared), labels)
+    of_boxes = nn.MSELoss()(box(shared), corners)
+    loss = of_classes + 0.3 * of_boxes
+    loss.backward()
+    for name, numbers in (("x", x), ("labels", labels), ("corners", corners)):
+        write(f"heads/{name}", numbers)
+    write("heads/losses", [part.item() for part in (loss, of_classes, of_boxes)])
+    for i, parameter in enumerate(parameters):
+        write(f"heads/gradient{i}", parameter.grad)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", required=True, help="the file to write")
@@ -901,7 +923,7 @@ def main():
     for part in (layers, losses, optimizers, schedules, clipping, several, batch_norm, embedding, more_losses, tied, generator,
                  weights, images, image_network, dense_block, residual_network, densenet, flattened, weighted_losses,
                  averages, attention, transformer, positions, activations, rows, recurrent, sums, cross_attention, masks,
-                 loss_scaling, language_models, standardized):
+                 loss_scaling, language_models, standardized, heads):
         part()
     with open(arguments.output, "w", encoding="ascii") as file:
         file.write(f"# Written by make.py with PyTorch {torch.__version__.split('+')[0]}; not to be edited.\n")

@@ -10,7 +10,7 @@
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/cpu.hpp>
 #include <cairn/ops/ops.hpp>
-#include <cairn/train/step/judges.hpp>
+#include <cairn/train/step/judged_by_losses.hpp>
 
 #include "../ops/every_op.hpp"
 #include "apart.hpp"
@@ -68,6 +68,7 @@ template <class T>
 cairn::detail::times<T> at(cairn::detail::times<T> f) {
   return {at(f.factor)};
 }
+inline cairn::detail::sum_of_heads at(const cairn::detail::sum_of_heads& f) { return {at(f.numbers), at(f.weights), f.count}; }
 
 template <class T>
 cairn::ops::channel_norm<T> at(cairn::ops::channel_norm<T> n) {

@@ -36,6 +36,9 @@ namespace cairn::text {}
 // cairn::metrics: what a validation measures.
 namespace cairn::metrics {}
 
+// cairn::multi: several heads of a network, with a loss and targets for each.
+namespace cairn::multi {}
+
 // cairn::types: of options, which a program writes in braces, and of results, which it takes as auto.
 namespace cairn::types {}
 

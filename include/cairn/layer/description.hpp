@@ -36,6 +36,7 @@ struct description {
   std::array<tensor_set, most_tensors> depends{}; // by output: which of the taken inputs it has a derivative by
   value_list after{};                             // the whole value after the element
   tensor_set idle = 0;                            // outputs of a block that each, alone, do not use every stage inside
+  bool together = false;                          // all that it makes must be used, or nothing
 
   // Appends to the outputs the tensors that pass by.
   constexpr void pass_by(const value_list& value) {

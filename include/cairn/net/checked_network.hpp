@@ -205,7 +205,10 @@ struct value_diagnostic {
   template <std::size_t I>
   static auto in_block() {
     using element = pack_element<I, elements>;
-    if constexpr (is_block<element> && values.of[I].idle != 0) return in_chains<I>(typename made_of<element>::parts{});
+    constexpr tensor_set made = with_gradient(values.of[I].after) & first_tensors(values.of[I].gives);
+    if constexpr (is_block<element> && values.of[I].together && (values.used[I] & made) != made)
+      return type_of<typename made_of<element>::unused_output>{};
+    else if constexpr (is_block<element> && values.of[I].idle != 0) return in_chains<I>(typename made_of<element>::parts{});
     else return type_of<nothing_wrong>{};
   }
   template <std::size_t I, std::size_t... Others>

@@ -78,6 +78,8 @@ struct chain_facts {
 //                              run it; backward finishes the gradients of the last chain first
 //   enters(value, c)           the value that chain c takes, if it is not the block's; then every tensor that the chain makes is
 //                              used
+//   unused_output              the diagnostic if only some of the tensors that it makes are used, of a block whose join() sets
+//                              out.together
 //   policies                   a pack: the policy of each chain, if they differ
 //   part_name                  chain c and its layers are named part_name + (c + 1) in a state_dict, if they have such names
 //   names_parts                if false, the layers of its one chain have the block's name in a state_dict

@@ -94,6 +94,7 @@ constexpr void walk_backward(const std::uint32_t* order, tensor_set used, walked
     if (own[e] != 0 && (behind & own[e]) == 0 && out.idle == no_fault) out.idle = i;
     const tensor_set needed = behind & own[e];
     if (needed != 0 && (needed & ~out.of[e].idle) == 0) out.idle_inside = true;
+    if (out.of[e].together && needed != 0 && needed != own[e]) out.idle_inside = true;
     out.used[e] = static_cast<tensor_set>(out.used[e] | behind);
     out.gradients[i] = static_cast<tensor_set>(out.of[e].uses(behind) & able[e]);
   }

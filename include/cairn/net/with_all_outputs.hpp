@@ -9,8 +9,8 @@
 namespace cairn {
 
 // The same function as Model, for a network whose last value has several tensors: all of them are outputs, not the first alone.
-// trainer::step_by() computes a loss from all of them, and evaluate() returns an array of them. So one body can have several
-// heads, each with a loss of its own.
+// multi::losses<...> is a loss for each, trainer::step_by() computes one from all, and evaluate() returns an array of them. So
+// one body can have several heads (multi::Heads), each with a loss of its own.
 //
 // It wraps a whole network, as in trainer<with_all_outputs<Net>, ...>, model<with_all_outputs<Net>, batch<64>> or
 // ddp<with_all_outputs<Net>, Communicator>. It goes around a checkpoint of all of it, and on either side of a fused_update or

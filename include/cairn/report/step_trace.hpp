@@ -23,7 +23,7 @@
 #include <cairn/train/ranks/handshake.hpp>
 #include <cairn/train/replica.hpp>
 #include <cairn/train/samples.hpp>
-#include <cairn/train/step/judges.hpp>
+#include <cairn/train/step/judged_by_losses.hpp>
 
 namespace cairn::detail {
 
@@ -134,7 +134,7 @@ namespace cairn::report {
 //
 // A program that traces nothing has no code for it: a watched step is another instance of the same function, run op by op.
 // Reading the clock twice, around each op and each layer in a block, takes some 50 ns.
-template <class Trainer, detail::step_inputs Inputs, detail::numbers Targets, class Clock = std::chrono::steady_clock>
+template <class Trainer, detail::step_inputs Inputs, detail::step_targets Targets, class Clock = std::chrono::steady_clock>
 rank_trace trace_step(Trainer& train, const Inputs& inputs, const Targets& targets, std::span<const double> predicted = {}) {
   using plan = typename Trainer::plan;
   using queue = std::remove_cvref_t<decltype(train.device().compute())>;
@@ -178,7 +178,7 @@ rank_trace trace_step(Trainer& train, const Inputs& inputs, const Targets& targe
 // The same, written as a file in Chrome's trace format that ui.perfetto.dev and chrome://tracing open: a process for each
 // rank, with a row for what it computes and rows for its buckets. Rank 0 writes the file with what all ranks did. Returns the
 // step's loss. Throws what a step throws, and file_error if the file cannot be written; the step has been made then.
-template <class Trainer, detail::step_inputs Inputs, detail::numbers Targets>
+template <class Trainer, detail::step_inputs Inputs, detail::step_targets Targets>
 double trace_step(Trainer& train, const Inputs& inputs, const Targets& targets, const std::string& file,
                   std::span<const double> predicted = {}) {
   const rank_trace own = trace_step(train, inputs, targets, predicted);

@@ -23,7 +23,7 @@
 #include <cairn/train/input_arrays.hpp>
 #include <cairn/train/replica.hpp>
 #include <cairn/train/samples.hpp>
-#include <cairn/train/step/judges.hpp>
+#include <cairn/train/step/judged_by_losses.hpp>
 #include <cairn/train/step/kept_training.hpp>
 #include <cairn/train/step/training_step.hpp>
 
@@ -247,7 +247,7 @@ namespace cairn {
 // applies to its own result has no time of its own, and the product takes a little more; layers that sum statistics over the
 // ranks wait for the others. Throws what a step throws. Even then the trainer is as it was, except after a failure that needs
 // synchronize().
-template <class Trainer, detail::step_inputs Inputs, detail::numbers Targets, class Clock = std::chrono::steady_clock>
+template <class Trainer, detail::step_inputs Inputs, detail::step_targets Targets, class Clock = std::chrono::steady_clock>
 report::step_times timed_summary(Trainer& train, const Inputs& inputs, const Targets& targets,
                                  const report::timing_options& options = {}) {
   using T = typename Trainer::plan::element;

@@ -16,6 +16,7 @@
 #include <cairn/ops/ops.hpp>
 #include <cairn/train/ddp.hpp>
 #include <cairn/train/losses/checked_loss.hpp>
+#include <cairn/train/losses/losses_of_heads.hpp>
 #include <cairn/train/optimizers/checked_optimizer.hpp>
 #include <cairn/train/wrong_arguments.hpp>
 
@@ -198,6 +199,7 @@ struct training_diagnostic {
     if constexpr (Plan::gives_input_gradient && Plan::values.gradients[0] == 0) return type_of<input_without_gradient<Model>>{};
     else if constexpr (Plan::parameter_block == 0 && !Plan::gives_input_gradient && !holds<nothing_frozen, net>)
       return type_of<nothing_learnt<Model>>{};
+    else if constexpr (are_losses<Loss>) return type_of<typename losses_diagnostic<Plan, Loss>::type>{};
     else if constexpr (!answers_in_constants<Loss, Plan>) return type_of<loss_at_run_time<Loss, output>>{};
     else if constexpr (!Loss::accepts(Plan::output_shape)) return type_of<loss_joint<Loss, last, output>>{};
     else if constexpr (Plan::head::in_strips && !runs_in_strips<Loss, typename Device::queue, T>())

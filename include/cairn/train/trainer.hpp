@@ -20,15 +20,18 @@
 #include <cairn/train/host_copy.hpp>
 #include <cairn/train/input_arrays.hpp>
 #include <cairn/train/losses/loss.hpp>
+#include <cairn/train/losses/losses_of_heads.hpp>
 #include <cairn/train/losses/taken_loss.hpp>
 #include <cairn/train/optimizers/optimizer.hpp>
 #include <cairn/train/ranks/meeting.hpp>
 #include <cairn/train/samples.hpp>
 #include <cairn/train/state/training_state.hpp>
 #include <cairn/train/step/joined_step.hpp>
+#include <cairn/train/step/judged_by_losses.hpp>
 #include <cairn/train/step/judges.hpp>
 #include <cairn/train/step/step_hooks.hpp>
 #include <cairn/train/step/training_step.hpp>
+#include <cairn/train/target_arrays.hpp>
 #include <cairn/train/trainer_arguments.hpp>
 #include <cairn/train/wrong_trainer.hpp>
 
@@ -61,7 +64,7 @@ public:
   using lists = typename types::lists;
   static constexpr bool fused = types::fused;
   static constexpr const auto& buckets = types::buckets;
-  static constexpr std::size_t targets_per_sample = Loss::targets_per_sample(output_shape);
+  static constexpr std::size_t targets_per_sample = types::judged::targets_per_sample; // of all heads
 
   // trainer(optimizer, options), or with ddp trainer(rank, optimizer, options): see trainer_arguments.hpp.
   using base::base;
@@ -69,7 +72,8 @@ public:
   trainer& operator=(const trainer&) = delete;
 
   // The inputs of these calls are contiguous numbers or, for a network of several tensors, inputs(hidden, mask): an array for
-  // each tensor and each constant, in the order of its Inputs<...>.
+  // each tensor and each constant, in the order of its Inputs<...>. The targets are contiguous numbers or, with multi::losses,
+  // multi::targets(labels, boxes): an array for each loss.
   //
   // Makes one training step on these samples, and on those that were accumulated since the last step: forward, loss, backward,
   // reduction over the ranks, update. Returns this rank's loss, the mean over these samples: a double, or on an asynchronous
@@ -83,17 +87,17 @@ public:
   //
   // As their last arguments, these calls and those below take hooks, callables at named moments of the step:
   // before_op<Kind>(f), after_op<Kind>(f); see step_hooks.hpp.
-  template <detail::step_inputs Inputs, detail::numbers Targets, detail::step_hook... Hooks>
+  template <detail::step_inputs Inputs, detail::targets_of<Loss> Targets, detail::step_hook... Hooks>
   loss_type step(const Inputs& inputs, const Targets& targets, const Hooks&... hooks) {
-    static_assert(is_judged_by_first());
+    static_assert(is_judged_by_loss());
     return make_step(inputs, judged_by_loss<Targets>{{inside()}, targets}, hooks...);
   }
 
   // Adds a micro-batch to the gradients of the next step. Nothing is reduced or updated yet. The step then averages over its
   // micro-batches, as it does over ranks.
-  template <detail::step_inputs Inputs, detail::numbers Targets, detail::step_hook... Hooks>
+  template <detail::step_inputs Inputs, detail::targets_of<Loss> Targets, detail::step_hook... Hooks>
   loss_type accumulate(const Inputs& inputs, const Targets& targets, const Hooks&... hooks) {
-    static_assert(can_accumulate() && is_judged_by_first());
+    static_assert(can_accumulate() && is_judged_by_loss());
     return make_micro_batch(inputs, judged_by_loss<Targets>{{inside()}, targets}, hooks...);
   }
   // Drops the micro-batches since the last step.
@@ -210,12 +214,13 @@ public:
   }
 
   // Returns the mean loss over these samples in evaluation mode. The second overload calls f(outputs, loss) before the memory
-  // of the outputs is used again, so that metrics need no second evaluation.
-  template <detail::step_inputs Inputs, detail::numbers Targets>
+  // of the outputs is used again, so that metrics need no second evaluation. With multi::losses the outputs are an array, and the
+  // loss is a types::loss_of_heads: the total, as which it converts, and the loss of each head.
+  template <detail::step_inputs Inputs, detail::targets_of<Loss> Targets>
   double evaluate_loss(const Inputs& inputs, const Targets& targets) {
-    return evaluate_loss(inputs, targets, [](const tensor_view<const sum>&, double) {});
+    return evaluate_loss(inputs, targets, [](const auto&, double) {});
   }
-  template <detail::step_inputs Inputs, detail::numbers Targets, class F>
+  template <detail::step_inputs Inputs, detail::targets_of<Loss> Targets, class F>
   double evaluate_loss(const Inputs& inputs, const Targets& targets, F&& f) {
     constexpr const char* where = "trainer::evaluate_loss, inputs";
     training_type& parts = inside();
@@ -230,12 +235,20 @@ public:
       const tensor_view<const sum> outputs = parts.replica.shown(made);
       judge(rows, made.data(), nullptr, parts.judged());
       const double loss = parts.loss_now();
-      if constexpr (is_apart) {
+      if constexpr (detail::are_losses<Loss>) detail::show_heads(parts, rows, made.data(), loss, f);
+      else if constexpr (is_apart) {
         const cairn::types::owned_tensor<sum> own = parts.replica.fetched(outputs, parts.waiting());
         f(tensor_view<const sum>(own), loss);
       } else f(outputs, loss);
       return loss;
     });
+  }
+
+  // The loss of each head in the last step, micro-batch or evaluation, in the order of the multi::losses and without their
+  // weights: the mean over these samples. On an asynchronous device it waits for that.
+  auto head_losses() {
+    static_assert(detail::are_losses<Loss>, "trainer: head_losses() are those of a trainer with multi::losses<...>");
+    return detail::losses_of_heads(inside());
   }
 
   // The gradients that the last step applied: means over its samples, all ranks and micro-batches, clipped. Between
@@ -347,7 +360,7 @@ private:
   }
   // The judges of a step: see train/step/judges.hpp.
   template <class Targets>
-  using judged_by_loss = detail::judged_by_loss<training_type, Targets>;
+  using judged_by_loss = typename detail::judge_of_targets<training_type, Targets>::type;
   template <class Gradient>
   using given_gradient = detail::given_gradient<training_type, Gradient>;
   template <class F>
@@ -372,6 +385,10 @@ private:
   static constexpr bool has_whole_outputs() {
     if constexpr (plan::head::in_strips) detail::whole_outputs<Model>::template right<detail::whole_outputs<Model>>();
     return true;
+  }
+  static constexpr bool is_judged_by_loss() {
+    if constexpr (!detail::are_losses<Loss>) return is_judged_by_first();
+    else return true;
   }
   static constexpr bool is_judged_by_first() {
     if constexpr (plan::all_outputs) detail::judged_by_first<Model>::template right<detail::judged_by_first<Model>>();

@@ -11,6 +11,7 @@
 #include <cairn/train/replica.hpp>
 #include <cairn/train/samples.hpp>
 #include <cairn/train/step/training.hpp>
+#include <cairn/train/target_arrays.hpp>
 #include <cairn/train/weights_interface.hpp>
 
 // The arguments of a trainer's constructors and of its steps. Arguments that do not fit are one error in a sentence, where a
@@ -109,12 +110,16 @@ struct call_message {
                   "trainer: expected numbers that lie one after another, as in a std::vector, std::span or "
                   "tensor_view: step(inputs, targets), or of several arrays step(inputs(a, b), targets); see "
                   "refused_call<number, given...>");
+    static_assert(Refused::fault != 5,
+                  "trainer: multi::targets(a, b) are for a trainer of several losses, trainer<with_all_outputs<Net>, "
+                  "multi::losses<A, B>, ...>; a loss alone takes one array of targets; see refused_call<number, given...>");
     return false;
   }
 };
 template <class G>
 constexpr int fault_of_array() {
-  if constexpr (std::is_pointer_v<G> || std::is_array_v<G>) return 1;
+  if constexpr (several_targets<G> && !step_inputs<G>) return 5;
+  else if constexpr (std::is_pointer_v<G> || std::is_array_v<G>) return 1;
   else if constexpr (!numbers<G> && requires(const typename G::value_type& row) { row.size(); }) return 2;
   else if constexpr (!numbers<G> && requires { requires std::is_same_v<typename G::value_type, bool>; }) return 3;
   else return 0;

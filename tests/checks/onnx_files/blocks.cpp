@@ -67,4 +67,7 @@ void write_blocks() {
                    Repeat<2, TransformerDecoderLayer<12, 3, 20, attention::causal, attention::memory<attention::key_lengths>>>>>(
       "TransformerDecoderLayer");
   write<with_all_outputs<Sequential<Inputs<dims<6, 12>, dims<4, 12>>, TransformerDecoderLayer<12, 3, 20>>>>("with_all_outputs");
+  write<with_all_outputs<Sequential<Input<6, 12>, LayerNorm<12>,
+                                    multi::Heads<Linear<12, 5>, Sequential<Flatten, Linear<72, 8>, Tanh, Linear<8, 3>>>>>>(
+      "Heads");
 }

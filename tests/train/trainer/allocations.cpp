@@ -14,7 +14,9 @@
 #include <cairn/layer/flatten.hpp>
 #include <cairn/layer/inputs.hpp>
 #include <cairn/net/dense/dense_block.hpp>
+#include <cairn/net/heads.hpp>
 #include <cairn/net/with_all_outputs.hpp>
+#include <cairn/train/losses/mse_loss.hpp>
 #include <cairn/train/model.hpp>
 #include <cairn/train/optimizers/adam.hpp>
 #include <cairn/train/session.hpp>
@@ -107,6 +109,22 @@ TEST_CASE("trainer: a step by a function of all outputs allocates nothing after 
   t.step_by(b.x, both);
   t.accumulate_by(a.x, both);
   t.step_by(a.x, both);
+  CHECK(allocations == before);
+}
+
+TEST_CASE("trainer: a step with a loss for each head allocates nothing") {
+  using Two = Sequential<Linear<testing::features, 8>, multi::Heads<Linear<8, testing::classes>, Linear<8, 2>>>;
+  using both = multi::losses<CrossEntropyLoss, MSELoss>;
+  const samples a(6, 1);
+  const std::vector<float> boxes(12);
+  trainer<with_all_outputs<Two>, both, Adam, batch<6>> t{Adam{}, {.seed = 3, .loss = {.weights = {1, 0.5}}}};
+  t.accumulate(a.x, multi::targets(a.y, boxes));
+  const std::size_t before = allocations;
+  t.step(a.x, multi::targets(a.y, boxes));
+  t.accumulate(a.x, multi::targets(a.y, boxes));
+  t.step(a.x, multi::targets(a.y, boxes));
+  t.evaluate_loss(a.x, multi::targets(a.y, boxes));
+  CHECK(t.head_losses()[0] > 0);
   CHECK(allocations == before);
 }
 

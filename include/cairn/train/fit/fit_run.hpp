@@ -267,9 +267,12 @@ private:
       };
       (add_one(views), ...);
     };
-    if constexpr (requires { std::tuple_size<decltype(batch.inputs)>::value; }) std::apply(add, batch.inputs);
-    else add(batch.inputs);
-    add(batch.targets);
+    const auto add_all = [&](const auto& views) {
+      if constexpr (requires { std::tuple_size<std::remove_cvref_t<decltype(views)>>::value; }) std::apply(add, views);
+      else add(views);
+    };
+    add_all(batch.inputs);
+    add_all(batch.targets);
     return is_known ? all.value() | 1U : 0;
   }
 

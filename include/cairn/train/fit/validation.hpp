@@ -70,7 +70,7 @@ private:
   all_sums sums(Trainer& train) {
     all_sums all{};
     for (const auto& batch : batches_) {
-      const auto add = [&](const auto& outputs, double loss) {
+      const auto add = [&](const auto& outputs, const auto& loss) {
         const auto rows = static_cast<double>(batch.rows());
         detail::add_numbers(all.data(), metrics::metric_sum{loss * rows, rows});
         [[maybe_unused]] double* next = all.data() + 2;

@@ -2,16 +2,20 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/error.hpp>
+#include <cairn/core/explain.hpp>
+#include <cairn/core/memory.hpp>
 #include <cairn/core/shape.hpp>
 #include <cairn/layer/loss_in_strips.hpp>
-#include <cairn/train/checked_training.hpp>
+#include <cairn/ops/transfer/transfer.hpp>
 #include <cairn/train/losses/loss.hpp>
 #include <cairn/train/samples.hpp>
+#include <cairn/train/wrong_arguments.hpp>
 
 namespace cairn::detail {
 
@@ -39,6 +43,36 @@ constexpr std::size_t most_constants(const shape& output) {
   if constexpr (requires { Loss::most_constants(output); }) return Loss::most_constants(output);
   else return 0;
 }
+
+// Writes the constants of a loss, if it has some, to memory that has room for `bytes`. Throws input_error if there are more.
+template <class T, class Queue, class Loss>
+bool send_constants(Queue& queue, std::byte* to, const Loss& function, std::size_t bytes) {
+  const std::span<const T> numbers = constants_of<T>(function);
+  if (numbers.empty()) return false;
+  if (numbers.size_bytes() > bytes)
+    throw input_error("trainer: expected a loss with at most " + std::to_string(bytes / sizeof(T)) +
+                      " numbers of its own, found " + std::to_string(numbers.size()));
+  upload(queue, numbers.size(), reinterpret_cast<T*>(to), numbers.data());
+  return true;
+}
+
+// The memory that ops of a loss use: bytes for the targets of a batch, for the widest type of target, and for the constants. A
+// loss that is several has its own (losses_of_heads.hpp).
+template <class Plan, class Sum, class Loss>
+struct judged_memory {
+  static constexpr std::size_t targets_per_sample = Loss::targets_per_sample(Plan::output_shape);
+  static constexpr std::size_t targets_of(std::size_t rows) {
+    return align_up(rows * targets_per_sample * sizeof(std::uint64_t));
+  }
+  static constexpr std::size_t targets = targets_of(Plan::batch);
+  static constexpr std::size_t constants = align_up(most_constants<Loss>(Plan::output_shape) * sizeof(Sum));
+
+  // Returns whether an op was put on the queue.
+  template <class Queue>
+  static bool send(Queue& queue, std::byte* to, const Loss& function) {
+    return send_constants<Sum>(queue, to, function, constants);
+  }
+};
 
 // Memory that ops can access: the targets and the loss's constants, which they read, and the loss, which they write.
 struct judged_at {

@@ -14,6 +14,7 @@
 #include <cairn/net/concat.hpp>
 #include <cairn/net/dense/dense_block.hpp>
 #include <cairn/net/gated.hpp>
+#include <cairn/net/heads.hpp>
 #include <cairn/net/made_of.hpp>
 #include <cairn/net/residual.hpp>
 #include <cairn/net/unroll.hpp>
@@ -94,6 +95,15 @@ struct onnx_block<Concat<Branches...>> {
     onnx_flows all;
     for (std::size_t c = 0; c < sizeof...(Branches); ++c) all.push_back(at.chain(c, in)[0]);
     return {at.joined("Concat", all)};
+  }
+};
+
+template <class... Chains>
+struct onnx_block<multi::Heads<Chains...>> {
+  static onnx_flows write(const onnx_block_writer& at, const onnx_flows& in) {
+    onnx_flows all;
+    for (std::size_t c = 0; c < sizeof...(Chains); ++c) all.push_back(at.chain(c, in)[0]);
+    return all;
   }
 };
 

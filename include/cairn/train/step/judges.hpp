@@ -59,10 +59,12 @@ struct wrong_own_loss_of_all : own_loss_of_all_message {};
 struct judged_by_first_message {
   template <class Trainer>
   static constexpr bool right() {
-    static_assert(is_right<Trainer>,
-                  "trainer: step(), accumulate(), step_from() and accumulate_from() judge a network by its first output, and a "
-                  "with_all_outputs is judged by all; call step_by() or accumulate_by(), with a function that takes the outputs "
-                  "and their gradients, or leave with_all_outputs out; see judged_by_first<model>");
+    static_assert(
+        is_right<Trainer>,
+        "trainer: step(), accumulate(), step_from() and accumulate_from() judge a network by its first output, and a "
+        "with_all_outputs is judged by all; train it with multi::losses<...>, a loss for each output, or call step_by() "
+        "or accumulate_by(), with a function of outputs and gradients, or leave with_all_outputs out; see "
+        "judged_by_first<model>");
     return false;
   }
 };
@@ -241,10 +243,15 @@ struct judged_by_function : judge<Training> {
   }
 };
 
+// The judge of a trainer's loss; that of several losses is in judged_by_losses.hpp.
+template <class Training, class Targets>
+struct judge_of_targets : type_of<judged_by_loss<Training, Targets>> {};
+
 // trainer.step(inputs, targets) with a watcher: see training_step.hpp.
-template <class Training, step_inputs Inputs, numbers Targets, class Watch>
+template <class Training, step_inputs Inputs, class Targets, class Watch>
 auto step_watched(Training& t, const Inputs& inputs, const Targets& targets, Watch& watch) {
-  return make_step<step_kind::step>(t, inputs, judged_by_loss<Training, Targets>{{t}, targets}, watch);
+  using judge_type = typename judge_of_targets<Training, Targets>::type;
+  return make_step<step_kind::step>(t, inputs, judge_type{{t}, targets}, watch);
 }
 
 } // namespace cairn::detail

@@ -323,13 +323,7 @@ struct training {
     return h.value();
   }
   void send_constants() {
-    const std::span<const sum> numbers = constants_of<sum>(options.loss);
-    if (numbers.empty()) return;
-    if (numbers.size_bytes() > Types::constant_bytes)
-      throw input_error("trainer: expected a loss with at most " + std::to_string(Types::constant_bytes / sizeof(sum)) +
-                        " numbers of its own, found " + std::to_string(numbers.size()));
-    upload(compute(), numbers.size(), reinterpret_cast<sum*>(loss_constants.data()), numbers.data());
-    waiting()(compute().record());
+    if (Types::judged::send(compute(), loss_constants.data(), options.loss)) waiting()(compute().record());
   }
   static double read_loss(void* self, std::uint64_t call, bool wait, bool& is_there) {
     auto& me = *static_cast<training*>(self);

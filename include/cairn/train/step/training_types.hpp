@@ -13,6 +13,7 @@
 #include <cairn/net/solved_step.hpp>
 #include <cairn/ops/check_gradients/check_gradients.hpp>
 #include <cairn/train/ddp.hpp>
+#include <cairn/train/losses/losses_of_heads.hpp>
 #include <cairn/train/losses/taken_loss.hpp>
 #include <cairn/train/optimizers/updates.hpp>
 #include <cairn/train/ranks/rank_sums.hpp>
@@ -78,14 +79,13 @@ struct training_types {
       typename std::conditional_t<scales_on_device, type_of<scale_on_device<Device>>, type_of<no_scale_on_device<Device>>>::type;
   using facts = facts_of_ranks<sum>;
 
-  // The bytes for targets after the inputs of a slot, for the widest type of target.
-  static constexpr std::size_t target_bytes =
-      align_up(batch * Loss::targets_per_sample(plan::output_shape) * sizeof(std::uint64_t));
+  // The bytes for targets after the inputs of a slot, and those of numbers that the ops of the loss use.
+  using judged = judged_memory<plan, sum, Loss>;
+  static constexpr std::size_t target_bytes = judged::targets;
   // The gradients of one stage of a micro-batch, before they are added to those of earlier micro-batches.
   static constexpr std::size_t accumulation_bytes = fused ? 0 : plan::largest_block * sizeof(sum);
   static constexpr std::size_t input_gradient_bytes = plan::gives_input_gradient ? plan::whole.gradient_bytes(0) : 0;
-  // The numbers of a loss that its ops read.
-  static constexpr std::size_t constant_bytes = align_up(most_constants<Loss>(plan::output_shape) * sizeof(sum));
+  static constexpr std::size_t constant_bytes = judged::constants;
 
   // All memory of such trainers on a machine: see training_bytes(). The arena is that of the compiled schedule, or of one that
   // was solved at run time.
