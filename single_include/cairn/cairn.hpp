@@ -988,6 +988,9 @@ namespace cairn::text {}
 // cairn::metrics: what a validation measures.
 namespace cairn::metrics {}
 
+// cairn::multi: several heads of a network, with a loss and targets for each.
+namespace cairn::multi {}
+
 // cairn::types: of options, which a program writes in braces, and of results, which it takes as auto.
 namespace cairn::types {}
 
@@ -5095,52 +5098,6 @@ void finish_on_host(Queue& queue) {
 
 } // namespace cairn::detail
 
-// cairn/data/checksum.hpp
-
-namespace cairn::detail {
-
-// A hash of some bytes, at the speed of memory: equal bytes have equal hashes. Others have the same one with a chance of one
-// in 2^64, unless they are made on purpose. It takes eight words at a time, each in a lane of its own: one lane would wait
-// for its multiplication. The bytes may come in pieces; all but the last must have a multiple of 64 bytes.
-class quick_hash {
-public:
-  void add(std::span<const std::byte> bytes) {
-    size_ += bytes.size();
-    std::size_t i = 0;
-    for (; i + block <= bytes.size(); i += block) mix(bytes.data() + i);
-    if (i == bytes.size()) return;
-    std::array<std::byte, block> last{}; // padded with zeros; the size distinguishes it from one that has them
-    std::memcpy(last.data(), bytes.data() + i, bytes.size() - i);
-    mix(last.data());
-  }
-  std::uint64_t value() const {
-    std::uint64_t all = size_;
-    for (const std::uint64_t s : state_) all = std::rotl((all ^ s) * factor, 31);
-    return all;
-  }
-
-private:
-  static constexpr std::size_t lanes = 8, block = lanes * sizeof(std::uint64_t);
-  static constexpr std::uint64_t factor = 0x9E3779B97F4A7C15U; // 2^64 over the golden ratio
-
-  void mix(const std::byte* from) {
-    std::array<std::uint64_t, lanes> words{};
-    std::memcpy(words.data(), from, block);
-    for (std::size_t k = 0; k < lanes; ++k) state_[k] = std::rotl((state_[k] ^ words[k]) * factor, 31);
-  }
-
-  std::array<std::uint64_t, lanes> state_{1, 2, 3, 4, 5, 6, 7, 8};
-  std::uint64_t size_ = 0;
-};
-
-inline std::uint64_t quick_checksum(std::span<const std::byte> bytes) {
-  quick_hash all;
-  all.add(bytes);
-  return all.value();
-}
-
-} // namespace cairn::detail
-
 // cairn/data/input_types.hpp
 
 namespace cairn::types {
@@ -5292,6 +5249,1177 @@ struct checked_dataset {
 
 } // namespace cairn::detail
 
+// cairn/data/checksum.hpp
+
+namespace cairn::detail {
+
+// A hash of some bytes, at the speed of memory: equal bytes have equal hashes. Others have the same one with a chance of one
+// in 2^64, unless they are made on purpose. It takes eight words at a time, each in a lane of its own: one lane would wait
+// for its multiplication. The bytes may come in pieces; all but the last must have a multiple of 64 bytes.
+class quick_hash {
+public:
+  void add(std::span<const std::byte> bytes) {
+    size_ += bytes.size();
+    std::size_t i = 0;
+    for (; i + block <= bytes.size(); i += block) mix(bytes.data() + i);
+    if (i == bytes.size()) return;
+    std::array<std::byte, block> last{}; // padded with zeros; the size distinguishes it from one that has them
+    std::memcpy(last.data(), bytes.data() + i, bytes.size() - i);
+    mix(last.data());
+  }
+  std::uint64_t value() const {
+    std::uint64_t all = size_;
+    for (const std::uint64_t s : state_) all = std::rotl((all ^ s) * factor, 31);
+    return all;
+  }
+
+private:
+  static constexpr std::size_t lanes = 8, block = lanes * sizeof(std::uint64_t);
+  static constexpr std::uint64_t factor = 0x9E3779B97F4A7C15U; // 2^64 over the golden ratio
+
+  void mix(const std::byte* from) {
+    std::array<std::uint64_t, lanes> words{};
+    std::memcpy(words.data(), from, block);
+    for (std::size_t k = 0; k < lanes; ++k) state_[k] = std::rotl((state_[k] ^ words[k]) * factor, 31);
+  }
+
+  std::array<std::uint64_t, lanes> state_{1, 2, 3, 4, 5, 6, 7, 8};
+  std::uint64_t size_ = 0;
+};
+
+inline std::uint64_t quick_checksum(std::span<const std::byte> bytes) {
+  quick_hash all;
+  all.add(bytes);
+  return all.value();
+}
+
+} // namespace cairn::detail
+
+// cairn/data/minibatch.hpp
+
+namespace cairn::types {
+
+// A batch of a loader: views of the loader's memory, valid until the next batch is requested. Labels, one integer per sample,
+// have the shape () of one number; other targets have one axis.
+template <class Input, class Target>
+struct minibatch {
+  tensor_view<const Input> inputs;   // (rows, sample)
+  tensor_view<const Target> targets; // (rows, targets)
+
+  constexpr std::size_t rows() const { return inputs.rows(); }
+};
+
+// The same for samples with several inputs. A structured binding gets all of them and the targets:
+//   for (const auto& [hidden, mask, labels] : batches) train.step(inputs(hidden, mask), labels);
+template <class... Inputs, class Target>
+struct minibatch<input_types<Inputs...>, Target> {
+  std::tuple<tensor_view<const Inputs>...> inputs; // each (rows, its sample)
+  tensor_view<const Target> targets;               // (rows, targets)
+
+  constexpr std::size_t rows() const { return targets.rows(); }
+
+  template <std::size_t K>
+  constexpr const auto& get() const {
+    if constexpr (K < sizeof...(Inputs)) return std::get<K>(inputs);
+    else return targets;
+  }
+};
+
+} // namespace cairn::types
+
+template <class... Inputs, class Target>
+struct std::tuple_size<cairn::types::minibatch<cairn::types::input_types<Inputs...>, Target>>
+    : std::integral_constant<std::size_t, sizeof...(Inputs) + 1> {};
+template <std::size_t K, class... Inputs, class Target>
+struct std::tuple_element<K, cairn::types::minibatch<cairn::types::input_types<Inputs...>, Target>> {
+  using type = cairn::tensor_view<const cairn::detail::pack_element<K, cairn::detail::pack<Inputs..., Target>>>;
+};
+
+namespace cairn::detail {
+
+// Zeros at an aligned address; allocated once, when the loader is made.
+template <class T>
+class aligned_array {
+  static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
+
+public:
+  // For `rows` samples of a shape. Throws input_error if they do not fit into memory.
+  aligned_array(std::size_t rows, const shape& sample) : count_(count_of(rows, sample)), data_(allocate(rows, sample, count_)) {
+    std::uninitialized_value_construct_n(data_.get(), count_);
+  }
+  T* data() const { return data_.get(); }
+
+private:
+  struct release {
+    void operator()(T* p) const { ::operator delete(p, std::align_val_t{alignment}); }
+  };
+
+  static std::size_t count_of(std::size_t rows, const shape& sample) {
+    constexpr std::size_t most = std::numeric_limits<std::ptrdiff_t>::max() / sizeof(T) - alignment;
+    std::size_t count = rows;
+    bool fits = count <= most;
+    for (std::size_t axis = 0; axis < sample.rank; ++axis) {
+      if (sample[axis] == 0) return 0;
+      fits = fits && count <= most / sample[axis];
+      count *= sample[axis];
+    }
+    if (!fits) refuse_size(rows, sample, "more bytes than can be counted");
+    return count;
+  }
+  static T* allocate(std::size_t rows, const shape& sample, std::size_t count) {
+    const std::size_t bytes = align_up(count * sizeof(T));
+    try {
+      return static_cast<T*>(::operator new(bytes, std::align_val_t{alignment}));
+    } catch (const std::bad_alloc&) {
+      refuse_size(rows, sample, std::to_string(bytes) + " bytes");
+    }
+  }
+  [[noreturn]] static void refuse_size(std::size_t rows, const shape& sample, const std::string& how_large) {
+    std::string text = "loader: expected batches that fit into memory, found one of " + std::to_string(rows);
+    text.append(" samples of shape (");
+    for (std::size_t axis = 0; axis < sample.rank; ++axis)
+      text.append(axis == 0 ? "" : ", ").append(std::to_string(sample[axis]));
+    text.append("), ").append(how_large);
+    throw input_error(text.append("; check the dataset's shapes, or take fewer rows: batch<N>, loader_options::rows"));
+  }
+
+  std::size_t count_;
+  std::unique_ptr<T, release> data_;
+};
+
+// The memory of one batch. Input is a dataset's input_type.
+template <class Input, class Target, class Elements = typename inputs_of<Input>::elements,
+          class Positions = typename inputs_of<Input>::positions>
+class batch_buffer;
+template <class Input, class Target, class... Elements, std::size_t... K>
+class batch_buffer<Input, Target, pack<Elements...>, std::index_sequence<K...>> {
+public:
+  batch_buffer(std::size_t rows, const input_shapes<Input>& samples, std::size_t targets)
+      : samples_(samples), target_(std::integral<Target> && targets == 1 ? shape{} : shape{targets}),
+        inputs_(aligned_array<Elements>(rows, samples[K])...), targets_(rows, target_) {}
+
+  template <std::size_t I = 0>
+  std::span<pack_element<I, pack<Elements...>>> input(std::size_t row) const {
+    const std::size_t each = samples_[I].size();
+    return {std::get<I>(inputs_).data() + row * each, each};
+  }
+  std::span<Target> targets(std::size_t row) const { return {targets_.data() + row * target_.size(), target_.size()}; }
+
+  minibatch<Input, Target> view(std::size_t rows) const {
+    return {{tensor_view<const Elements>(std::get<K>(inputs_).data(), rows, samples_[K])...}, {targets_.data(), rows, target_}};
+  }
+
+private:
+  input_shapes<Input> samples_;
+  shape target_;
+  std::tuple<aligned_array<Elements>...> inputs_;
+  aligned_array<Target> targets_;
+};
+
+} // namespace cairn::detail
+
+// cairn/data/dataset_fingerprint.hpp
+
+namespace cairn::detail {
+
+// The number of samples that are read for a fingerprint: the first, the last and others at equal distances between them.
+inline constexpr std::size_t fingerprint_samples = 64;
+
+// The index of sample k of those, in a dataset of more than that many.
+constexpr std::size_t fingerprint_sample(std::size_t k, std::size_t size) {
+  constexpr std::size_t gaps = fingerprint_samples - 1;
+  return (size - 1) / gaps * k + (size - 1) % gaps * k / gaps; // the product of k and size may leave 64 bits
+}
+
+inline std::uint64_t checksum_of_words(const std::vector<std::uint64_t>& words) {
+  return quick_checksum(std::as_bytes(std::span(words)));
+}
+
+// Not the type's name: compilers spell it differently.
+template <class T>
+constexpr std::uint64_t word_of_element =
+    sizeof(T) << 2 | std::uint64_t{std::is_integral_v<T>} << 1 | std::uint64_t{std::is_signed_v<T>};
+
+template <class Inputs>
+struct words_of_elements;
+template <class... Inputs>
+struct words_of_elements<pack<Inputs...>> {
+  static constexpr std::array<std::uint64_t, sizeof...(Inputs)> value{word_of_element<Inputs>...};
+};
+
+// Adds a word for each of those samples. Each is read twice: false if the two reads differ or one throws, because such a
+// dataset has no fingerprint. Uses memory for one sample only.
+template <class Dataset, std::size_t... K>
+bool add_samples(const Dataset& data, std::vector<std::uint64_t>& words, std::index_sequence<K...>) {
+  const batch_buffer<typename Dataset::input_type, typename Dataset::target_type> row(1, shapes_of(data),
+                                                                                      data.targets_per_sample());
+  const auto word_of = [&](std::size_t sample) {
+    std::tuple inputs{row.template input<K>(0)...};
+    auto targets = row.targets(0);
+    data.read(sample, std::get<K>(inputs)..., targets);
+    const std::array<std::uint64_t, sizeof...(K) + 1> each{quick_checksum(std::as_bytes(std::get<K>(inputs)))...,
+                                                           quick_checksum(std::as_bytes(targets))};
+    return quick_checksum(std::as_bytes(std::span(each)));
+  };
+  const std::size_t size = data.size(), count = std::min(size, fingerprint_samples);
+  try {
+    for (std::size_t k = 0; k < count; ++k) {
+      const std::size_t sample = size <= fingerprint_samples ? k : fingerprint_sample(k, size);
+      words.push_back(word_of(sample));
+      if (word_of(sample) != words.back()) return false;
+    }
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception&) { // training may never read this sample
+    return false;
+  }
+  return true;
+}
+
+// A hash that distinguishes a dataset from others: of its size, the shapes and types of a sample, and either its
+// fingerprint() or the contents of some samples. 0 if there is none. Equal on machines of the same byte order.
+template <class Dataset>
+std::uint64_t fingerprint_of(const Dataset& data) {
+  using inputs = inputs_of<typename Dataset::input_type>;
+  std::vector<std::uint64_t> words{data.size(), data.targets_per_sample(), word_of_element<typename Dataset::target_type>};
+  for (const std::uint64_t word : words_of_elements<typename inputs::elements>::value) words.push_back(word);
+  for (const shape& each : shapes_of(data)) {
+    words.push_back(each.rank);
+    for (std::size_t axis = 0; axis < each.rank; ++axis) words.push_back(each[axis]);
+  }
+  if constexpr (fingerprinted_dataset<Dataset>) {
+    words.push_back(data.fingerprint());
+    if (words.back() == 0) return 0;
+  } else if (!add_samples(data, words, typename inputs::positions{})) {
+    return 0;
+  }
+  return std::max<std::uint64_t>(checksum_of_words(words), 1);
+}
+
+} // namespace cairn::detail
+
+// cairn/data/loader_options.hpp
+
+namespace cairn::types {
+
+// Options of a loader, by name: loader{data, sampler{}, batch<64>{}, {.drop_last = true}}.
+struct loader_options {
+  std::size_t rows = 0;                      // samples in a batch, at most its capacity; 0: its capacity
+  bool drop_last = false;                    // leave out a last batch that is not full
+  std::size_t prefetch = 2;                  // batches made ahead, at least one for each thread; 0: without a thread
+  std::size_t threads = 1;                   // that make them, each another one
+  std::uint64_t seed = 0;                    // of the transform's random numbers
+  std::chrono::milliseconds deadline{60000}; // the longest wait for one batch; then deadline_error
+};
+
+// The position of a job in its samples: the epoch, and the number of batches read in it. It is the same on all ranks, as each
+// reads its own share.
+struct loader_place {
+  std::uint64_t epoch = 0;
+  std::uint64_t batch = 0;
+
+  bool operator==(const loader_place&) const = default;
+};
+
+} // namespace cairn::types
+
+// cairn/data/loader_without_batch.hpp
+
+// A loader without batch<N>, as a diagnostic in an error message (core/explain.hpp).
+namespace cairn::detail {
+
+struct third_argument_message {
+  template <class Loader>
+  static constexpr bool right() {
+    static_assert(is_right<Loader>, "loader: its third argument is the most samples in a batch, as a type: write loader{dataset, "
+                                    "sampler{}, batch<64>{}}; see loader_without_batch<third argument>");
+    return false;
+  }
+};
+// The third argument of a loader that was given no batch<N>.
+template <class Third>
+struct loader_without_batch : third_argument_message {};
+
+template <class Dataset, class Third>
+struct without_batch {};
+
+} // namespace cairn::detail
+
+// cairn/data/prefetch.hpp
+
+namespace cairn::detail {
+
+// Makes numbered items ahead of their use: make(slot, index, cancelled) fills a slot on a thread of the prefetcher's own, one of
+// several, each of which makes the next item that none has begun. next() returns the slots in the order of the indices. There is
+// one more slot than items ahead: the one that the consumer holds. It is filled again only after the consumer has asked for the
+// next one. With no items ahead there is one slot and no thread, and next() makes the item itself.
+//
+// One mutex guards all counters: it is taken twice per batch, a cost that cannot be measured beside making the batch.
+//
+// One thread at a time, the consumer, calls its functions; make() runs on the prefetcher's own threads, or on the consumer's
+// if nothing is made ahead.
+template <class Make>
+class prefetcher {
+public:
+  prefetcher(std::size_t ahead, std::chrono::milliseconds deadline, Make make, std::size_t threads = 1)
+      : ahead_(ahead), threads_(ahead == 0 ? 0 : threads), deadline_(deadline), make_(std::move(make)), made_(ahead + 1) {}
+  prefetcher(const prefetcher&) = delete;
+  prefetcher& operator=(const prefetcher&) = delete;
+
+  // Waits for the samples that are being read: every wait of a thread checks `stopping_`.
+  ~prefetcher() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+      cancelled_ = true;
+    }
+    room_.notify_all();
+    for (std::thread& thread : running_) thread.join();
+  }
+
+  std::size_t slots() const { return ahead_ + 1; }
+
+  // Gives up the items that are being made. Afterwards no thread touches anything until start().
+  void cancel() {
+    std::unique_lock lock(mutex_);
+    cancelled_ = true;
+    if (auto give_up = deadline(); !wait_within(give_up, ready_, lock, [&] { return busy_ == 0; }))
+      throw deadline_error(late("to give up a batch"));
+  }
+
+  // Begins with index 0 of `count` items; to be called only after cancel(), or the first time.
+  void start(std::size_t count) {
+    {
+      const std::lock_guard lock(mutex_);
+      count_ = count;
+      begun_ = taken_ = released_ = 0;
+      made_.assign(slots(), 0);
+      failure_ = nullptr;
+      cancelled_ = false;
+    }
+    running_.reserve(threads_);
+    while (running_.size() < threads_) running_.emplace_back([this] { run(); });
+    room_.notify_all();
+  }
+
+  // Returns the slot of the next item and takes back the previous one. An exception of make() is rethrown here, after all
+  // items that were made before it.
+  std::size_t next() {
+    if (ahead_ == 0) {
+      make_(0, taken_++, cancelled_);
+      return 0;
+    }
+    std::unique_lock lock(mutex_);
+    released_ = taken_;
+    room_.notify_one();
+    const std::size_t slot = taken_ % slots();
+    const auto has_come = [&] { return made_[slot] != 0 || (failure_ && failed_ == taken_); };
+    if (auto give_up = deadline(); !wait_within(give_up, ready_, lock, has_come)) throw deadline_error(late("for a batch"));
+    if (made_[slot] == 0) std::rethrow_exception(failure_);
+    made_[slot] = 0;
+    ++taken_;
+    return slot;
+  }
+
+private:
+  running_deadline<std::chrono::steady_clock> deadline() const { return running_deadline<std::chrono::steady_clock>(deadline_); }
+
+  bool has_work() const { return !cancelled_ && !failure_ && begun_ < count_ && begun_ - released_ < slots(); }
+
+  void run() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      room_.wait(lock, [&] { return stopping_ || has_work(); });
+      if (stopping_) return;
+      const std::size_t index = begun_++;
+      ++busy_;
+      lock.unlock();
+      std::exception_ptr failure;
+      try {
+        make_(index % slots(), index, cancelled_);
+      } catch (...) {
+        failure = std::current_exception();
+      }
+      lock.lock();
+      --busy_;
+      if (!cancelled_) { // else it is not wanted any more, and the slot may be half filled
+        if (!failure) {
+          made_[index % slots()] = 1;
+        } else if (!failure_ || index < failed_) { // the first one of the order is told
+          failure_ = failure;
+          failed_ = index;
+        }
+      }
+      ready_.notify_one();
+    }
+  }
+
+  std::string late(const char* what) const {
+    std::string text = "loader: waited ";
+    return text.append(what)
+        .append(" longer than the deadline of ")
+        .append(std::to_string(deadline_.count()))
+        .append(" ms; the dataset is stuck, or loader_options::deadline is too short for it");
+  }
+
+  const std::size_t ahead_, threads_;
+  const std::chrono::milliseconds deadline_;
+  const Make make_;
+
+  std::mutex mutex_;
+  std::condition_variable room_;  // threads wait for something to do
+  std::condition_variable ready_; // the consumer waits for a slot, or for the threads to stop working
+  std::size_t count_ = 0;
+  std::size_t begun_ = 0;           // by the threads
+  std::vector<unsigned char> made_; // each slot: whether its item is there, and not yet taken
+  std::size_t taken_ = 0;           // by the consumer
+  std::size_t released_ = 0;        // slots that may be filled again: taken, and no longer held
+  std::size_t busy_ = 0;            // threads that are inside make
+  bool stopping_ = false;
+  std::atomic<bool> cancelled_ = false; // written under the mutex, read by make without it
+  std::exception_ptr failure_;          // of the item failed_
+  std::size_t failed_ = 0;
+  std::vector<std::thread> running_;
+};
+
+} // namespace cairn::detail
+
+// cairn/data/sample_order.hpp
+
+namespace cairn::detail {
+
+// A sample order says which samples of a dataset this rank reads in an epoch, and in what order. (The class that one
+// usually takes is called sampler; this is what all of them have in common.)
+//
+// A type S is a sample order if, for a const S s and a dataset of n samples,
+//   1. s.count(n) is how many samples this rank reads, in every epoch;
+//   2. s.order(n, epoch, indices) replaces the vector by count(n) numbers below n; a number may come more than once;
+//   3. equal (n, epoch) give equal orders, on every machine;
+//   4. s.epoch(), if there is one, is the number of the first epoch; without it that is 0.
+// Epochs need not differ, and ranks need not read equally much. A rank that finishes before others calls trainer::join(), as
+// fit() does: the others then make their steps with it.
+template <class S>
+concept sample_order = requires(const S& s, std::size_t n, std::uint64_t epoch, std::vector<std::size_t>& indices) {
+  { s.count(n) } -> std::convertible_to<std::size_t>;
+  s.order(n, epoch, indices);
+};
+
+struct order_message {
+  template <class Order>
+  static constexpr bool right() {
+    static_assert(is_right<Order>,
+                  "loader: the second argument has to be a sample order, such as sampler{rank} or sequential_sampler{}: "
+                  "it has  std::size_t count(std::size_t samples) const  and  void order(std::size_t samples, "
+                  "std::uint64_t epoch, std::vector<std::size_t>& indices) const; see second_argument<type>");
+    return false;
+  }
+};
+
+// A type that is no sample order, as the diagnostic of an error (core/explain.hpp).
+template <class Type>
+struct second_argument : order_message {};
+
+// The epoch of a loader's first pass.
+template <class S>
+constexpr std::uint64_t first_epoch(const S& order) {
+  if constexpr (requires { order.epoch(); }) return order.epoch();
+  else return 0;
+}
+
+// Any type that has a rank and the number of ranks: a communicator, or the user's own type.
+template <class R>
+concept ranked = requires(const R& ranks) {
+  { ranks.rank() } -> std::convertible_to<std::size_t>;
+  { ranks.size() } -> std::convertible_to<std::size_t>;
+};
+
+// Takes any integer type, so that `sampler{rank, epoch}` works with an int; throws input_error if it is negative.
+template <std::integral I>
+constexpr std::uint64_t not_negative(I number, const char* whose, const char* what) {
+  if constexpr (std::signed_integral<I>) {
+    if (number < 0) {
+      std::string text = whose;
+      text.append(": expected ").append(what).append(" of 0 or more, found ").append(std::to_string(number));
+      throw input_error(text);
+    }
+  }
+  return static_cast<std::uint64_t>(number);
+}
+
+// One rank of `size`.
+struct rank_share {
+  std::size_t rank = 0;
+  std::size_t size = 1;
+};
+
+template <std::integral I, std::integral J>
+constexpr rank_share checked_share(I rank, J size, const char* whose) {
+  const rank_share here{static_cast<std::size_t>(not_negative(rank, whose, "a rank")),
+                        static_cast<std::size_t>(not_negative(size, whose, "a number of ranks"))};
+  if (here.rank >= here.size) {
+    std::string text = whose;
+    text.append(": expected a rank below the number of ranks, found rank ")
+        .append(std::to_string(here.rank))
+        .append(" of ")
+        .append(std::to_string(here.size))
+        .append("; ranks are counted from 0");
+    throw input_error(text);
+  }
+  return here;
+}
+
+} // namespace cairn::detail
+
+// cairn/data/step_samples.hpp
+
+namespace cairn::detail {
+
+// The samples that one rank reads in an epoch, and how its steps are made of them.
+struct rank_steps {
+  std::span<const std::size_t> order; // its samples, one after another
+  std::size_t rows = 1;               // samples in a batch
+  bool drop_last = false;             // leaves out a last batch that is not full
+  std::size_t micro_batches = 1;      // batches in a step; the last step may have fewer
+  std::size_t ranks = 1;              // that make each step together
+};
+
+// A rank's share of a hash of the samples that the steps of an epoch see. The sum of the shares of all ranks (modulo 2^64) is
+// the same for any number of ranks whose steps see the same samples with the same weights. The order of the samples within a
+// step, and the rank of each, do not matter: the sum of their gradients is the same up to rounding. `facts` is a hash of what
+// all samples have in common.
+//
+// A step is the mean over the means of its micro-batches: the weight of a sample is one over the number of micro-batches of
+// all ranks times the rows of its batch.
+inline std::uint64_t share_of_steps(const rank_steps& its, std::uint64_t facts) {
+  const auto mixed = [](std::uint64_t z) { // the finaliser of SplitMix64: Steele, Lea, Flood, 2014
+    z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9U;
+    z = (z ^ (z >> 27U)) * 0x94D049BB133111EBU;
+    return z ^ (z >> 31U);
+  };
+  const std::size_t all = its.order.size(), full = all / its.rows;
+  const std::size_t batches = full + (!its.drop_last && all % its.rows != 0 ? 1 : 0);
+  std::uint64_t sum = 0;
+  for (std::size_t batch = 0; batch < batches; ++batch) {
+    const std::size_t step = batch / its.micro_batches, begin = batch * its.rows;
+    const std::size_t together = std::min(its.micro_batches, batches - step * its.micro_batches);
+    const std::size_t rows = std::min(its.rows, all - begin);
+    const std::uint64_t where = mixed(facts + mixed(step + 1) + mixed(~(std::uint64_t{together} * its.ranks * rows)));
+    for (const std::size_t sample : its.order.subspan(begin, rows)) sum += mixed(where ^ mixed(sample + 1));
+  }
+  return sum;
+}
+
+} // namespace cairn::detail
+
+// cairn/data/permutation.hpp
+
+namespace cairn::detail {
+
+// A number in [0, bound) from 64 random bits: the upper half of their product (Lemire: Fast random integer generation
+// in an interval. 2019). Without a rejection step the bias is below bound / 2^64.
+constexpr std::uint64_t random_below(std::uint64_t bits, std::uint64_t bound) {
+  const std::uint64_t low_bits = bits & 0xFFFFFFFFU;
+  const std::uint64_t high_bits = bits >> 32;
+  const std::uint64_t low_bound = bound & 0xFFFFFFFFU;
+  const std::uint64_t high_bound = bound >> 32;
+  const std::uint64_t carry = (low_bits * low_bound) >> 32;
+  const std::uint64_t middle = high_bits * low_bound + carry;
+  const std::uint64_t other = low_bits * high_bound + (middle & 0xFFFFFFFFU);
+  return high_bits * high_bound + (middle >> 32) + (other >> 32);
+}
+
+// The same from the number of a stream that has this index.
+inline std::size_t random_below(const random_key& key, std::uint64_t index, std::size_t bound) {
+  return static_cast<std::size_t>(random_below(std::uint64_t{ops::random_bits(key, index)} << 32, bound));
+}
+
+// Constants that are mixed into a seed, one for each purpose: a shuffle, a split, a transform and a Dropout of the same seed
+// do not see the same numbers.
+inline constexpr std::uint64_t shuffle_purpose = 0x9D5C3A1F6E0B7248U;
+inline constexpr std::uint64_t transform_purpose = 0x4B1FE6D208A79C35U;
+inline constexpr std::uint64_t split_purpose = 0xC8673D92E15FA04BU;
+
+// Replaces `indices` by 0 … count - 1 in an order that depends on (seed, step) alone: Fisher and Yates's shuffle over
+// counter-based numbers. std::shuffle is not used because each standard library draws it differently, and ranks on
+// different machines have to agree.
+inline void permute(std::vector<std::size_t>& indices, std::size_t count, std::uint64_t seed, std::uint64_t step) {
+  indices.resize(count);
+  for (std::size_t i = 0; i < count; ++i) indices[i] = i;
+  const random_key key{.seed = seed ^ shuffle_purpose, .step = step};
+  std::array<std::uint32_t, 4> block{};
+  for (std::size_t i = count; i > 1; --i) { // element i - 1 is drawn from the first i; a block serves two draws
+    const std::size_t draw = count - i;
+    if (draw % 2 == 0) block = random_block(key, draw / 2);
+    const std::size_t half = draw % 2 * 2;
+    const std::uint64_t bits = (std::uint64_t{block[half]} << 32) | block[half + 1];
+    std::swap(indices[i - 1], indices[static_cast<std::size_t>(random_below(bits, i))]);
+  }
+}
+
+} // namespace cairn::detail
+
+// cairn/data/transform.hpp
+
+namespace cairn::detail {
+
+template <class F, class Inputs>
+constexpr bool transforms = false;
+template <class F, class T>
+constexpr bool transforms<F, pack<T>> = requires(const F& f, const shape& sample_shape, const random_key& key) {
+  f(std::declval<std::span<T>&>(), sample_shape, key);
+};
+template <class F, class... T>
+constexpr bool transforms<F, pack<T...>> = requires(const F& f, const std::array<shape, sizeof...(T)>& shapes,
+                                                    const random_key& key) { f(std::declval<std::span<T>&>()..., shapes, key); };
+
+// A transform changes one input, in its row of the batch: augmentation, noise, a mask.
+//
+// A type F is a transform of T if, for a const F f, f(sample, sample_shape, key) changes the numbers of `sample` in place.
+// Its random numbers come from random_bits(key, 0), random_bits(key, 1), … only, so that a sample is changed alike by every
+// rank, in every batch and with every number of batches ahead. It may be called from several threads.
+//
+// For samples with several inputs it gets all of them, so that an image and its mask move together, by f(image, mask, shapes,
+// key), where shapes is the array of their shapes; T is input_types<...>.
+template <class F, class T>
+concept sample_transform = transforms<F, typename inputs_of<T>::elements>;
+
+template <class F, class Inputs, class Target>
+constexpr bool transforms_targets = false;
+template <class F, class T, class Target>
+constexpr bool transforms_targets<F, pack<T>, Target> = requires(const F& f, const shape& sample_shape, const random_key& key) {
+  f(std::declval<std::span<T>&>(), std::declval<std::span<Target>&>(), sample_shape, key);
+};
+template <class F, class... T, class Target>
+constexpr bool transforms_targets<F, pack<T...>, Target> =
+    requires(const F& f, const std::array<shape, sizeof...(T)>& shapes, const random_key& key) {
+      f(std::declval<std::span<T>&>()..., std::declval<std::span<Target>&>(), shapes, key);
+    };
+
+// A transform of samples and their targets together, such as one that replaces some tokens and makes those that were there the
+// targets: f(sample, targets, sample_shape, key), and of several inputs f(image, mask, targets, shapes, key). A type that can be
+// called both ways is a transform of samples.
+template <class F, class T, class Target>
+concept sample_and_target_transform = !sample_transform<F, T> && transforms_targets<F, typename inputs_of<T>::elements, Target>;
+
+// The key of a sample in an epoch. It depends on neither the rank nor the place in a batch.
+constexpr random_key sample_key(std::uint64_t seed, std::uint64_t epoch, std::uint64_t sample) {
+  // A key's position has 32 bits; samples beyond them move on to another seed.
+  return {.seed = (seed ^ transform_purpose) + (sample >> 32) * 0x9E3779B97F4A7C15U,
+          .step = epoch,
+          .position = static_cast<std::uint32_t>(sample)};
+}
+
+// Leaves the sample as it is.
+struct no_transform {
+  constexpr void operator()(const auto&...) const {}
+};
+
+} // namespace cairn::detail
+
+// cairn/data/loader.hpp
+
+namespace cairn {
+
+// Batches of a dataset in the order of a sampler, as torch's DataLoader:
+//
+//   loader batches{digits.train, sampler{rank}, batch<64>{}};
+//   for (int epoch = 0; epoch < 5; ++epoch)
+//     for (const auto& [images, labels] : batches) …
+//
+// images (rows, sample) and labels (rows, targets) are views that are valid until the next batch is requested; rows is 64, or
+// less in the last batch. The dataset is not copied and must outlive the loader.
+//
+// Every begin() starts a pass, and every pass is an epoch: first the sampler's first one, then the next, each shuffled and
+// transformed anew. A pass that is left early counts, a begin() that throws does not; ranks agree because they begin the same
+// passes. set_epoch() sets the epoch of the next pass; place() and go_to() resume a job in the middle of an epoch. There is
+// one pass at a time: an iterator of an earlier pass throws when it is used.
+//
+// A loader and its views belong to one thread at a time, which calls the functions and reads the batches. A thread of the
+// loader's own prepares the next batches while the step runs; where reading a sample takes long, as decoding a picture does,
+// several threads prepare one batch each. Neither order nor content depends on how many batches are prepared ahead, or by how
+// many threads. Memory is allocated by the constructor, and for the order when a pass begins; not for each batch. An
+// exception of the dataset is rethrown where its batch would have come. Leaving the loop early, or destroying the loader,
+// stops the threads after the samples that they are reading.
+//
+// The loader's threads call the dataset's read() and the transform, so several loaders may share a dataset whose read()
+// writes only the sample.
+template <class Dataset, class Sampler, std::size_t Batch, class Transform = detail::no_transform>
+class loader {
+  static_assert(detail::checked_dataset<Dataset>::value);
+  using input_type = typename Dataset::input_type;
+  using target_type = typename Dataset::target_type;
+  using buffer = detail::batch_buffer<input_type, target_type>;
+  using positions = typename detail::inputs_of<input_type>::positions;
+  static constexpr bool changes_targets = detail::sample_and_target_transform<Transform, input_type, target_type>;
+  static_assert(detail::sample_transform<Transform, input_type> || changes_targets,
+                "loader: a transform is called as  f(std::span<T> sample, const shape&, const random_key&);  of "
+                "several inputs with a span for each, and an array of their shapes; one that also changes the targets "
+                "has a span for them after the inputs");
+
+public:
+  using value_type = types::minibatch<input_type, target_type>;
+  static constexpr std::size_t most_rows = batch<Batch>::size; // in a batch
+
+  loader(const Dataset& samples, Sampler order, batch<Batch>, types::loader_options options = {})
+      : loader(samples, std::move(order), batch<Batch>{}, Transform{}, options) {}
+
+  loader(const Dataset& samples, Sampler order, batch<Batch>, Transform transform, types::loader_options options = {})
+      : dataset_(&samples), order_(std::move(order)), transform_(std::move(transform)), options_(checked(options)),
+        shapes_(detail::shapes_of(samples)), targets_(samples.targets_per_sample()), next_epoch_(detail::first_epoch(order_)),
+        prefetcher_(options_.prefetch, options_.deadline, filling{this}, options_.threads) {
+    if constexpr (!detail::sample_order<Sampler>) detail::refuse<detail::second_argument<Sampler>>();
+    buffers_.reserve(prefetcher_.slots());
+    for (std::size_t slot = 0; slot < prefetcher_.slots(); ++slot) buffers_.emplace_back(options_.rows, shapes_, targets_);
+  }
+
+  // A temporary dataset would be gone before the first batch.
+  loader(const Dataset&&, Sampler, batch<Batch>, types::loader_options = {}) = delete;
+  loader(const Dataset&&, Sampler, batch<Batch>, Transform, types::loader_options = {}) = delete;
+  loader(const loader&) = delete;
+  loader& operator=(const loader&) = delete;
+
+  // The number of batches, and of samples, in one pass.
+  std::size_t size() const { return batches_of(samples_of_order()); }
+  std::size_t samples() const {
+    const std::size_t count = samples_of_order();
+    return options_.drop_last ? count / options_.rows * options_.rows : count;
+  }
+
+  // The epoch of the latest pass; before the first pass, the epoch that it will have.
+  std::uint64_t epoch() const { return pass_ == 0 ? next_epoch_ : epoch_; }
+
+  // Sets the epoch of the next begin(); later passes count on from there. Not callable on a temporary loader, so that it can
+  // be used in a loop: for (const auto& [images, labels] : batches.set_epoch(7)) …
+  template <std::integral Epoch>
+  loader& set_epoch(Epoch epoch) & {
+    next_epoch_ = detail::not_negative(epoch, "loader::set_epoch", "an epoch");
+    next_batch_ = 0;
+    return *this;
+  }
+
+  // The place of the next batch. During a pass that is the batch after the current one: where to go on after the step on the
+  // current batch.
+  types::loader_place place() const {
+    if (left_ > 1) return {epoch_, first_ + batches_ - left_ + 1};
+    return {next_epoch_, next_batch_};
+  }
+  // Lets the next begin() start at this batch of this epoch: the same batches follow, and those before it are not read.
+  // Throws input_error if the epoch has fewer batches.
+  loader& go_to(const types::loader_place& next) & {
+    if (next.batch > size())
+      throw input_error("loader::go_to: expected one of the " + std::to_string(size()) + " batches of an epoch, found batch " +
+                        std::to_string(next.batch) + "; have dataset, ranks or batch changed?");
+    next_epoch_ = next.epoch;
+    next_batch_ = static_cast<std::size_t>(next.batch);
+    return *this;
+  }
+  // A hash of the samples that this rank reads in an epoch, their order, the size of the batches and the seed of the
+  // transform: equal if another loader reads the same. It computes the whole order of the epoch.
+  std::uint64_t fingerprint(std::uint64_t epoch) const {
+    std::vector<std::size_t> facts;
+    if constexpr (detail::sample_order<Sampler>) order_.order(dataset_->size(), epoch, facts);
+    for (const std::uint64_t fact :
+         {std::uint64_t{dataset_->size()}, std::uint64_t{options_.rows}, std::uint64_t{options_.drop_last}, options_.seed})
+      facts.push_back(static_cast<std::size_t>(fact));
+    return detail::quick_checksum(std::as_bytes(std::span{facts}));
+  }
+  // A hash that distinguishes the dataset from another one of the same size, without the transform; 0 if it cannot
+  // (dataset_fingerprint.hpp). The first call reads some samples.
+  std::uint64_t dataset_fingerprint() const {
+    if (!known_as_) known_as_ = detail::fingerprint_of(*dataset_);
+    return *known_as_;
+  }
+  // This rank's share of a hash of the samples that the steps of an epoch see, with this number of micro-batches in a step
+  // and this number of ranks. The sum over the ranks is the same for another number of ranks that makes the same steps
+  // (step_samples.hpp).
+  std::uint64_t share_of_steps(std::uint64_t epoch, std::size_t micro_batches, std::size_t ranks) const {
+    std::vector<std::size_t> order;
+    if constexpr (detail::sample_order<Sampler>) order_.order(dataset_->size(), epoch, order);
+    return detail::share_of_steps({order, options_.rows, options_.drop_last, micro_batches, ranks},
+                                  dataset_->size() ^ (options_.seed * 0x9E3779B97F4A7C15U));
+  }
+  // The number of ranks that share the dataset, by this loader's sampler; 0 if the sampler does not say.
+  std::size_t readers() const {
+    if constexpr (requires { std::size_t{order_.ranks()}; }) return order_.ranks();
+    else return 0;
+  }
+
+  // Uses this sampler from the next begin() on, which is the sampler's first epoch. Cheaper than a new loader: memory and
+  // thread stay.
+  void set_sampler(Sampler order) {
+    order_ = std::move(order);
+    next_epoch_ = detail::first_epoch(order_);
+    next_batch_ = 0;
+  }
+
+  // All iterators of a pass are at the same batch. An iterator throws an error if it is of an earlier pass, or if it is read
+  // or advanced past the last batch.
+  class iterator {
+  public:
+    using iterator_concept = std::input_iterator_tag;
+    using value_type = types::minibatch<input_type, target_type>;
+    using difference_type = std::ptrdiff_t;
+
+    const value_type& operator*() const {
+      owner_->check_batch(pass_);
+      return owner_->current_;
+    }
+    const value_type* operator->() const { return &**this; }
+    iterator& operator++() {
+      owner_->check_batch(pass_);
+      owner_->advance();
+      return *this;
+    }
+    void operator++(int) { ++*this; }
+    bool operator==(std::default_sentinel_t) const {
+      owner_->check_pass(pass_);
+      return owner_->left_ == 0;
+    }
+
+  private:
+    friend loader;
+    iterator(loader* owner, std::uint64_t pass) : owner_(owner), pass_(pass) {}
+    loader* owner_;
+    std::uint64_t pass_;
+  };
+
+  iterator begin() {
+    ++pass_; // before anything can throw: the pass before this one is over
+    left_ = 0;
+    prefetcher_.cancel();
+    epoch_ = next_epoch_;
+    choose_samples();
+    first_ = next_batch_;
+    batches_ = batches_of(indices_.size()) - first_;
+    prefetcher_.start(batches_);
+    left_ = batches_;
+    if (left_ != 0) fetch();
+    next_epoch_ = epoch_ + 1;
+    next_batch_ = 0;
+    return iterator(this, pass_);
+  }
+  static std::default_sentinel_t end() { return {}; }
+
+private:
+  std::size_t samples_of_order() const {
+    if constexpr (detail::sample_order<Sampler>) return order_.count(dataset_->size());
+    else return 0; // there has been an error
+  }
+  std::size_t batches_of(std::size_t samples) const {
+    return samples / options_.rows + (!options_.drop_last && samples % options_.rows != 0 ? 1 : 0);
+  }
+  std::size_t rows_of(std::size_t samples, std::size_t index) const {
+    return std::min(options_.rows, samples - index * options_.rows);
+  }
+  static types::loader_options checked(types::loader_options options) {
+    if (options.rows > Batch)
+      throw input_error("loader: expected at most " + std::to_string(Batch) + " rows, the room that batch<" +
+                        std::to_string(Batch) + "> has, found " + std::to_string(options.rows));
+    if (options.prefetch > most_ahead)
+      throw input_error("loader: expected at most " + std::to_string(most_ahead) +
+                        " batches ahead in loader_options::prefetch, found " + std::to_string(options.prefetch));
+    if (options.deadline.count() < 0)
+      throw input_error("loader: expected a loader_options::deadline of 0 ms or more, found " +
+                        std::to_string(options.deadline.count()) + " ms");
+    if (const std::size_t most = options.prefetch == 0 ? 1 : most_threads; options.threads == 0 || options.threads > most)
+      throw input_error("loader: expected from 1 to " + std::to_string(most) + " in loader_options::threads, found " +
+                        std::to_string(options.threads) + (most == 1 ? "; with a prefetch of 0 there is no thread" : ""));
+    if (options.prefetch != 0) options.prefetch = std::max(options.prefetch, options.threads);
+    if (options.rows == 0) options.rows = batch<Batch>::size;
+    return options;
+  }
+
+  // Determines the samples that this rank reads in this epoch.
+  void choose_samples() {
+    if constexpr (detail::sample_order<Sampler>) {
+      const std::size_t known = dataset_->size();
+      const std::size_t expected = order_.count(known);
+      try {
+        order_.order(known, epoch_, indices_);
+      } catch (const std::bad_alloc&) {
+        refuse_order(known);
+      } catch (const std::length_error&) { // of a std::vector
+        refuse_order(known);
+      }
+      for (const std::size_t index : indices_)
+        if (index >= known)
+          throw input_error("loader: expected the sampler to name samples below " + std::to_string(known) + ", found " +
+                            std::to_string(index));
+      if (indices_.size() != expected)
+        throw input_error("loader: expected the sampler to name " + std::to_string(expected) +
+                          " samples, as its count() says, found " + std::to_string(indices_.size()));
+    }
+  }
+  [[noreturn]] static void refuse_order(std::size_t known) {
+    throw input_error("loader: expected an order of samples that fits into memory, found a dataset of " + std::to_string(known) +
+                      " samples, each a number of " + std::to_string(sizeof(std::size_t)) +
+                      " bytes; check the dataset's size(), or read a subset of it");
+  }
+
+  void check_pass(std::uint64_t pass) const {
+    if (pass != pass_)
+      throw error("loader: expected an iterator of the pass that was begun last, the loader's pass " + std::to_string(pass_) +
+                  ", found one of pass " + std::to_string(pass) +
+                  "; begin() ends the pass before, so a loop inside a loop needs a loader of its own");
+  }
+  void check_batch(std::uint64_t pass) const {
+    check_pass(pass);
+    if (left_ == 0)
+      throw error("loader: expected a batch of this pass, found its end; compare the iterator with end() "
+                  "before it is read or advanced, and begin() again after an exception");
+  }
+
+  void advance() {
+    if (--left_ != 0) fetch();
+  }
+
+  void fetch() {
+    const std::size_t index = batches_ - left_;
+    const std::size_t left = std::exchange(left_, 0); // an exception ends the pass
+    const std::size_t slot = prefetcher_.next();
+    current_ = buffers_[slot].view(rows_of(indices_.size(), first_ + index));
+    left_ = left;
+  }
+
+  // The function that the prefetcher calls.
+  struct filling {
+    const loader* of;
+    void operator()(std::size_t slot, std::size_t index, const std::atomic<bool>& cancelled) const {
+      of->fill(of->buffers_[slot], of->first_ + index, cancelled);
+    }
+  };
+
+  // Runs on a thread of the prefetcher's. Reads only what begin() wrote while those threads were at rest.
+  void fill(const buffer& into, std::size_t index, const std::atomic<bool>& cancelled) const {
+    const std::size_t rows = rows_of(indices_.size(), index);
+    for (std::size_t row = 0; row < rows && !cancelled.load(std::memory_order_relaxed); ++row)
+      fill_row(into, row, indices_[index * options_.rows + row], positions{});
+  }
+  template <std::size_t... K>
+  void fill_row(const buffer& into, std::size_t row, std::size_t sample, std::index_sequence<K...>) const {
+    std::tuple inputs{into.template input<K>(row)...};
+    auto targets = into.targets(row);
+    dataset_->read(sample, std::get<K>(inputs)..., targets);
+    const types::random_key key = detail::sample_key(options_.seed, epoch_, sample);
+    const auto& shapes = [this]() -> const auto& {
+      if constexpr (detail::are_several<input_type>) return shapes_;
+      else return shapes_[0];
+    }();
+    if constexpr (changes_targets) transform_(std::get<K>(inputs)..., targets, shapes, key);
+    else transform_(std::get<K>(inputs)..., shapes, key);
+  }
+
+  static constexpr std::size_t most_ahead = 1U << 20, most_threads = 1024;
+
+  const Dataset* dataset_;
+  Sampler order_;
+  Transform transform_;
+  types::loader_options options_; // its rows are those of a batch
+  detail::input_shapes<input_type> shapes_;
+  std::size_t targets_;
+  mutable std::optional<std::uint64_t> known_as_{}; // dataset_fingerprint()
+  std::uint64_t next_epoch_ = 0;
+  std::size_t next_batch_ = 0; // with which the next pass begins
+  std::uint64_t epoch_ = 0;    // of the pass that was begun last
+  std::uint64_t pass_ = 0;     // how often begin() was called
+  std::vector<std::size_t> indices_;
+  std::vector<buffer> buffers_;
+  value_type current_{};
+  std::size_t first_ = 0;                  // batch of this pass
+  std::size_t batches_ = 0;                // in this pass, from that on
+  std::size_t left_ = 0;                   // batches of this pass, the current one included
+  detail::prefetcher<filling> prefetcher_; // last, so that its threads end before anything they read
+};
+
+} // namespace cairn
+
+namespace cairn::detail {
+
+// The members of a loader that a saved state needs; a loader of your own can be resumed if it has them.
+template <class L>
+concept resumable_loader = requires(L& own, const L& its) {
+  { its.place() } -> std::convertible_to<loader_place>;
+  { its.fingerprint(std::uint64_t{}) } -> std::convertible_to<std::uint64_t>;
+  { its.size() } -> std::convertible_to<std::size_t>;
+  own.go_to(loader_place{});
+};
+
+} // namespace cairn::detail
+
+namespace cairn {
+
+template <class Dataset, class Sampler, std::size_t Batch>
+loader(const Dataset&, Sampler, batch<Batch>) -> loader<Dataset, Sampler, Batch>;
+template <class Dataset, class Sampler, std::size_t Batch>
+loader(const Dataset&, Sampler, batch<Batch>, types::loader_options) -> loader<Dataset, Sampler, Batch>;
+
+// The loader that is made without a batch<N>, after the error: one of single samples.
+template <class Dataset, class Third, class Sampler>
+class loader<detail::without_batch<Dataset, Third>, Sampler, 1, detail::no_transform> : public loader<Dataset, Sampler, 1> {
+public:
+  template <class... Others>
+  loader(const Dataset& samples, Sampler order, Others&&...)
+      : loader<Dataset, Sampler, 1>(samples, std::move(order), batch<1>{}) {
+    detail::refuse<detail::loader_without_batch<Third>>();
+  }
+  template <class Other>
+  loader(const Dataset& samples, Sampler order, const Other&, const types::loader_options&)
+      : loader<Dataset, Sampler, 1>(samples, std::move(order), batch<1>{}) {
+    detail::refuse<detail::loader_without_batch<Third>>();
+  }
+  loader(const Dataset& samples, Sampler order, const types::loader_options&)
+      : loader<Dataset, Sampler, 1>(samples, std::move(order), batch<1>{}) {
+    detail::refuse<detail::loader_without_batch<Third>>();
+  }
+};
+template <class Dataset, class Sampler>
+loader(const Dataset&, Sampler) -> loader<detail::without_batch<Dataset, void>, Sampler, 1>;
+template <class Dataset, class Sampler>
+loader(const Dataset&, Sampler, types::loader_options)
+    -> loader<detail::without_batch<Dataset, types::loader_options>, Sampler, 1>;
+template <class Dataset, class Sampler, std::integral Third>
+loader(const Dataset&, Sampler, Third) -> loader<detail::without_batch<Dataset, Third>, Sampler, 1>;
+template <class Dataset, class Sampler, std::integral Third>
+loader(const Dataset&, Sampler, Third, types::loader_options) -> loader<detail::without_batch<Dataset, Third>, Sampler, 1>;
+
+} // namespace cairn
+
+// cairn/data/batches_of_heads.hpp
+
+namespace cairn::detail {
+
+// Calls a transform with the first `Inputs` of a sample's arrays; the others are targets.
+template <std::size_t Inputs, class Transform>
+struct transform_of_first {
+  Transform own{};
+
+  // The arguments are a span for each array, the array of their shapes, and the key of the sample.
+  template <class... Given>
+  void operator()(Given&&... given) const {
+    call(std::tie(given...), std::make_index_sequence<Inputs>{});
+  }
+
+private:
+  template <class All, std::size_t... K>
+  void call(const All& all, std::index_sequence<K...>) const {
+    constexpr std::size_t count = std::tuple_size_v<All>;
+    const auto& shapes = std::get<count - 2>(all);
+    if constexpr (Inputs == 1) own(std::get<K>(all)..., shapes[0], std::get<count - 1>(all));
+    else own(std::get<K>(all)..., std::array{shapes[K]...}, std::get<count - 1>(all));
+  }
+};
+
+// All arrays of a batch, the targets of a loader's batch last.
+template <class Batch>
+auto arrays_of(const Batch& batch) {
+  return std::tuple_cat(batch.inputs, std::tuple(batch.targets));
+}
+template <std::size_t First, class Arrays, std::size_t... K>
+auto some_arrays(const Arrays& all, std::index_sequence<K...>) {
+  return std::tuple(std::get<First + K>(all)...);
+}
+// One input stays what it is.
+template <class Arrays>
+auto as_inputs(const Arrays& all) {
+  if constexpr (std::tuple_size_v<Arrays> == 1) return std::get<0>(all);
+  else return all;
+}
+
+template <class Types, class Positions>
+struct first_types;
+template <class Types, std::size_t... K>
+struct first_types<Types, std::index_sequence<K...>> : input_type_of<pack_element<K, Types>...> {};
+
+} // namespace cairn::detail
+
+namespace cairn::types {
+
+// A batch with the targets of several heads. Inputs is a view, or a std::tuple of views; Targets is a std::tuple of views.
+template <class Inputs, class Targets>
+struct minibatch_of_heads {
+  Inputs inputs;
+  Targets targets;
+
+  constexpr std::size_t rows() const { return std::get<0>(targets).rows(); }
+};
+
+} // namespace cairn::types
+
+namespace cairn::multi {
+
+// A loader whose last `Targets` arrays are targets: see batches(). It is a cairn::loader in all but its batches.
+template <std::size_t Targets, class Dataset, class Sampler, std::size_t Batch, class Transform = detail::no_transform>
+class loader : public cairn::loader<
+                   Dataset, Sampler, Batch,
+                   detail::transform_of_first<detail::inputs_of<typename Dataset::input_type>::count + 1 - Targets, Transform>> {
+  static constexpr std::size_t inputs = detail::inputs_of<typename Dataset::input_type>::count + 1 - Targets;
+  using base = cairn::loader<Dataset, Sampler, Batch, detail::transform_of_first<inputs, Transform>>;
+  using elements = typename detail::inputs_of<typename Dataset::input_type>::elements;
+  using own_input = typename detail::first_types<elements, std::make_index_sequence<inputs>>::type;
+  static_assert(detail::sample_transform<Transform, own_input>,
+                "multi::batches: a transform is called as  f(std::span<T> sample, const shape&, const random_key&);  of several "
+                "inputs with a span for each, and an array of their shapes; it does not get the targets");
+
+  static auto parted(const typename base::value_type& batch) {
+    const auto all = detail::arrays_of(batch);
+    auto own_inputs = detail::as_inputs(detail::some_arrays<0>(all, std::make_index_sequence<inputs>{}));
+    auto own_targets = detail::some_arrays<inputs>(all, std::make_index_sequence<Targets>{});
+    return types::minibatch_of_heads<decltype(own_inputs), decltype(own_targets)>{own_inputs, own_targets};
+  }
+
+public:
+  using value_type = decltype(parted(std::declval<const typename base::value_type&>()));
+
+  loader(const Dataset& samples, Sampler order, batch<Batch> rows, Transform transform, types::loader_options options)
+      : base(samples, std::move(order), rows, {std::move(transform)}, options) {}
+
+  class iterator {
+  public:
+    using iterator_concept = std::input_iterator_tag;
+    using value_type = typename loader::value_type;
+    using difference_type = std::ptrdiff_t;
+
+    explicit iterator(typename base::iterator at) : at_(at) {}
+    value_type operator*() const { return parted(*at_); }
+    iterator& operator++() {
+      ++at_;
+      return *this;
+    }
+    void operator++(int) { ++*this; }
+    bool operator==(std::default_sentinel_t end) const { return at_ == end; }
+
+  private:
+    typename base::iterator at_;
+  };
+
+  iterator begin() { return iterator(base::begin()); }
+};
+
+// Batches with targets of several heads, for multi::losses: the last `Targets` arrays of the dataset are targets, those before
+// them inputs. Each may have numbers of another type.
+//
+//   const tensor_dataset data{sample_array{shape{784}, images}, sample_array{shape{}, labels}, sample_array{shape{4}, boxes}};
+//   auto batches = multi::batches<2>(data, sampler{rank}, batch<64>{});
+//   for (const auto& [images, targets] : batches) train.step(images, targets);
+//
+// It has all members of a loader, and takes its options and a transform of the inputs. fit() takes it too. The dataset is not
+// copied and must outlive it.
+template <std::size_t Targets, class Dataset, class Sampler, std::size_t Batch, class Transform = detail::no_transform>
+auto batches(const Dataset& samples, Sampler order, batch<Batch> rows, types::loader_options options = {},
+             Transform transform = {}) {
+  static_assert(detail::checked_dataset<Dataset>::value);
+  static_assert(Targets > 1 && Targets <= detail::inputs_of<typename Dataset::input_type>::count,
+                "multi::batches: expected a dataset with at least one input and as many arrays of targets behind it as "
+                "batches<N> says, two or more; for one array of targets write loader{data, sampler{}, batch<64>{}}");
+  return loader<Targets, Dataset, Sampler, Batch, Transform>(samples, std::move(order), rows, std::move(transform), options);
+}
+// A temporary dataset would be gone before the first batch.
+template <std::size_t Targets, class Dataset, class Sampler, std::size_t Batch, class... Others>
+  requires(!std::is_lvalue_reference_v<Dataset>)
+auto batches(Dataset&&, Sampler, batch<Batch>, Others&&...) = delete;
+
+} // namespace cairn::multi
+
 // cairn/data/class_probabilities.hpp
 
 namespace cairn::vision {
@@ -5372,53 +6500,6 @@ private:
 };
 
 } // namespace cairn::vision
-
-// cairn/data/permutation.hpp
-
-namespace cairn::detail {
-
-// A number in [0, bound) from 64 random bits: the upper half of their product (Lemire: Fast random integer generation
-// in an interval. 2019). Without a rejection step the bias is below bound / 2^64.
-constexpr std::uint64_t random_below(std::uint64_t bits, std::uint64_t bound) {
-  const std::uint64_t low_bits = bits & 0xFFFFFFFFU;
-  const std::uint64_t high_bits = bits >> 32;
-  const std::uint64_t low_bound = bound & 0xFFFFFFFFU;
-  const std::uint64_t high_bound = bound >> 32;
-  const std::uint64_t carry = (low_bits * low_bound) >> 32;
-  const std::uint64_t middle = high_bits * low_bound + carry;
-  const std::uint64_t other = low_bits * high_bound + (middle & 0xFFFFFFFFU);
-  return high_bits * high_bound + (middle >> 32) + (other >> 32);
-}
-
-// The same from the number of a stream that has this index.
-inline std::size_t random_below(const random_key& key, std::uint64_t index, std::size_t bound) {
-  return static_cast<std::size_t>(random_below(std::uint64_t{ops::random_bits(key, index)} << 32, bound));
-}
-
-// Constants that are mixed into a seed, one for each purpose: a shuffle, a split, a transform and a Dropout of the same seed
-// do not see the same numbers.
-inline constexpr std::uint64_t shuffle_purpose = 0x9D5C3A1F6E0B7248U;
-inline constexpr std::uint64_t transform_purpose = 0x4B1FE6D208A79C35U;
-inline constexpr std::uint64_t split_purpose = 0xC8673D92E15FA04BU;
-
-// Replaces `indices` by 0 … count - 1 in an order that depends on (seed, step) alone: Fisher and Yates's shuffle over
-// counter-based numbers. std::shuffle is not used because each standard library draws it differently, and ranks on
-// different machines have to agree.
-inline void permute(std::vector<std::size_t>& indices, std::size_t count, std::uint64_t seed, std::uint64_t step) {
-  indices.resize(count);
-  for (std::size_t i = 0; i < count; ++i) indices[i] = i;
-  const random_key key{.seed = seed ^ shuffle_purpose, .step = step};
-  std::array<std::uint32_t, 4> block{};
-  for (std::size_t i = count; i > 1; --i) { // element i - 1 is drawn from the first i; a block serves two draws
-    const std::size_t draw = count - i;
-    if (draw % 2 == 0) block = random_block(key, draw / 2);
-    const std::size_t half = draw % 2 * 2;
-    const std::uint64_t bits = (std::uint64_t{block[half]} << 32) | block[half + 1];
-    std::swap(indices[i - 1], indices[static_cast<std::size_t>(random_below(bits, i))]);
-  }
-}
-
-} // namespace cairn::detail
 
 // cairn/data/image_part.hpp
 
@@ -5722,295 +6803,6 @@ constexpr std::uint32_t crc32c(std::string_view bytes) {
 constexpr std::uint32_t masked_crc32c(std::string_view bytes) {
   const std::uint32_t sum = crc32c(bytes);
   return (sum >> 15U | sum << 17U) + 0xA282EAD8U;
-}
-
-} // namespace cairn::detail
-
-// cairn/data/minibatch.hpp
-
-namespace cairn::types {
-
-// A batch of a loader: views of the loader's memory, valid until the next batch is requested. Labels, one integer per sample,
-// have the shape () of one number; other targets have one axis.
-template <class Input, class Target>
-struct minibatch {
-  tensor_view<const Input> inputs;   // (rows, sample)
-  tensor_view<const Target> targets; // (rows, targets)
-
-  constexpr std::size_t rows() const { return inputs.rows(); }
-};
-
-// The same for samples with several inputs. A structured binding gets all of them and the targets:
-//   for (const auto& [hidden, mask, labels] : batches) train.step(inputs(hidden, mask), labels);
-template <class... Inputs, class Target>
-struct minibatch<input_types<Inputs...>, Target> {
-  std::tuple<tensor_view<const Inputs>...> inputs; // each (rows, its sample)
-  tensor_view<const Target> targets;               // (rows, targets)
-
-  constexpr std::size_t rows() const { return targets.rows(); }
-
-  template <std::size_t K>
-  constexpr const auto& get() const {
-    if constexpr (K < sizeof...(Inputs)) return std::get<K>(inputs);
-    else return targets;
-  }
-};
-
-} // namespace cairn::types
-
-template <class... Inputs, class Target>
-struct std::tuple_size<cairn::types::minibatch<cairn::types::input_types<Inputs...>, Target>>
-    : std::integral_constant<std::size_t, sizeof...(Inputs) + 1> {};
-template <std::size_t K, class... Inputs, class Target>
-struct std::tuple_element<K, cairn::types::minibatch<cairn::types::input_types<Inputs...>, Target>> {
-  using type = cairn::tensor_view<const cairn::detail::pack_element<K, cairn::detail::pack<Inputs..., Target>>>;
-};
-
-namespace cairn::detail {
-
-// Zeros at an aligned address; allocated once, when the loader is made.
-template <class T>
-class aligned_array {
-  static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
-
-public:
-  // For `rows` samples of a shape. Throws input_error if they do not fit into memory.
-  aligned_array(std::size_t rows, const shape& sample) : count_(count_of(rows, sample)), data_(allocate(rows, sample, count_)) {
-    std::uninitialized_value_construct_n(data_.get(), count_);
-  }
-  T* data() const { return data_.get(); }
-
-private:
-  struct release {
-    void operator()(T* p) const { ::operator delete(p, std::align_val_t{alignment}); }
-  };
-
-  static std::size_t count_of(std::size_t rows, const shape& sample) {
-    constexpr std::size_t most = std::numeric_limits<std::ptrdiff_t>::max() / sizeof(T) - alignment;
-    std::size_t count = rows;
-    bool fits = count <= most;
-    for (std::size_t axis = 0; axis < sample.rank; ++axis) {
-      if (sample[axis] == 0) return 0;
-      fits = fits && count <= most / sample[axis];
-      count *= sample[axis];
-    }
-    if (!fits) refuse_size(rows, sample, "more bytes than can be counted");
-    return count;
-  }
-  static T* allocate(std::size_t rows, const shape& sample, std::size_t count) {
-    const std::size_t bytes = align_up(count * sizeof(T));
-    try {
-      return static_cast<T*>(::operator new(bytes, std::align_val_t{alignment}));
-    } catch (const std::bad_alloc&) {
-      refuse_size(rows, sample, std::to_string(bytes) + " bytes");
-    }
-  }
-  [[noreturn]] static void refuse_size(std::size_t rows, const shape& sample, const std::string& how_large) {
-    std::string text = "loader: expected batches that fit into memory, found one of " + std::to_string(rows);
-    text.append(" samples of shape (");
-    for (std::size_t axis = 0; axis < sample.rank; ++axis)
-      text.append(axis == 0 ? "" : ", ").append(std::to_string(sample[axis]));
-    text.append("), ").append(how_large);
-    throw input_error(text.append("; check the dataset's shapes, or take fewer rows: batch<N>, loader_options::rows"));
-  }
-
-  std::size_t count_;
-  std::unique_ptr<T, release> data_;
-};
-
-// The memory of one batch. Input is a dataset's input_type.
-template <class Input, class Target, class Elements = typename inputs_of<Input>::elements,
-          class Positions = typename inputs_of<Input>::positions>
-class batch_buffer;
-template <class Input, class Target, class... Elements, std::size_t... K>
-class batch_buffer<Input, Target, pack<Elements...>, std::index_sequence<K...>> {
-public:
-  batch_buffer(std::size_t rows, const input_shapes<Input>& samples, std::size_t targets)
-      : samples_(samples), target_(std::integral<Target> && targets == 1 ? shape{} : shape{targets}),
-        inputs_(aligned_array<Elements>(rows, samples[K])...), targets_(rows, target_) {}
-
-  template <std::size_t I = 0>
-  std::span<pack_element<I, pack<Elements...>>> input(std::size_t row) const {
-    const std::size_t each = samples_[I].size();
-    return {std::get<I>(inputs_).data() + row * each, each};
-  }
-  std::span<Target> targets(std::size_t row) const { return {targets_.data() + row * target_.size(), target_.size()}; }
-
-  minibatch<Input, Target> view(std::size_t rows) const {
-    return {{tensor_view<const Elements>(std::get<K>(inputs_).data(), rows, samples_[K])...}, {targets_.data(), rows, target_}};
-  }
-
-private:
-  input_shapes<Input> samples_;
-  shape target_;
-  std::tuple<aligned_array<Elements>...> inputs_;
-  aligned_array<Target> targets_;
-};
-
-} // namespace cairn::detail
-
-// cairn/data/dataset_fingerprint.hpp
-
-namespace cairn::detail {
-
-// The number of samples that are read for a fingerprint: the first, the last and others at equal distances between them.
-inline constexpr std::size_t fingerprint_samples = 64;
-
-// The index of sample k of those, in a dataset of more than that many.
-constexpr std::size_t fingerprint_sample(std::size_t k, std::size_t size) {
-  constexpr std::size_t gaps = fingerprint_samples - 1;
-  return (size - 1) / gaps * k + (size - 1) % gaps * k / gaps; // the product of k and size may leave 64 bits
-}
-
-inline std::uint64_t checksum_of_words(const std::vector<std::uint64_t>& words) {
-  return quick_checksum(std::as_bytes(std::span(words)));
-}
-
-// Not the type's name: compilers spell it differently.
-template <class T>
-constexpr std::uint64_t word_of_element =
-    sizeof(T) << 2 | std::uint64_t{std::is_integral_v<T>} << 1 | std::uint64_t{std::is_signed_v<T>};
-
-template <class Inputs>
-struct words_of_elements;
-template <class... Inputs>
-struct words_of_elements<pack<Inputs...>> {
-  static constexpr std::array<std::uint64_t, sizeof...(Inputs)> value{word_of_element<Inputs>...};
-};
-
-// Adds a word for each of those samples. Each is read twice: false if the two reads differ or one throws, because such a
-// dataset has no fingerprint. Uses memory for one sample only.
-template <class Dataset, std::size_t... K>
-bool add_samples(const Dataset& data, std::vector<std::uint64_t>& words, std::index_sequence<K...>) {
-  const batch_buffer<typename Dataset::input_type, typename Dataset::target_type> row(1, shapes_of(data),
-                                                                                      data.targets_per_sample());
-  const auto word_of = [&](std::size_t sample) {
-    std::tuple inputs{row.template input<K>(0)...};
-    auto targets = row.targets(0);
-    data.read(sample, std::get<K>(inputs)..., targets);
-    const std::array<std::uint64_t, sizeof...(K) + 1> each{quick_checksum(std::as_bytes(std::get<K>(inputs)))...,
-                                                           quick_checksum(std::as_bytes(targets))};
-    return quick_checksum(std::as_bytes(std::span(each)));
-  };
-  const std::size_t size = data.size(), count = std::min(size, fingerprint_samples);
-  try {
-    for (std::size_t k = 0; k < count; ++k) {
-      const std::size_t sample = size <= fingerprint_samples ? k : fingerprint_sample(k, size);
-      words.push_back(word_of(sample));
-      if (word_of(sample) != words.back()) return false;
-    }
-  } catch (const std::bad_alloc&) {
-    throw;
-  } catch (const std::exception&) { // training may never read this sample
-    return false;
-  }
-  return true;
-}
-
-// A hash that distinguishes a dataset from others: of its size, the shapes and types of a sample, and either its
-// fingerprint() or the contents of some samples. 0 if there is none. Equal on machines of the same byte order.
-template <class Dataset>
-std::uint64_t fingerprint_of(const Dataset& data) {
-  using inputs = inputs_of<typename Dataset::input_type>;
-  std::vector<std::uint64_t> words{data.size(), data.targets_per_sample(), word_of_element<typename Dataset::target_type>};
-  for (const std::uint64_t word : words_of_elements<typename inputs::elements>::value) words.push_back(word);
-  for (const shape& each : shapes_of(data)) {
-    words.push_back(each.rank);
-    for (std::size_t axis = 0; axis < each.rank; ++axis) words.push_back(each[axis]);
-  }
-  if constexpr (fingerprinted_dataset<Dataset>) {
-    words.push_back(data.fingerprint());
-    if (words.back() == 0) return 0;
-  } else if (!add_samples(data, words, typename inputs::positions{})) {
-    return 0;
-  }
-  return std::max<std::uint64_t>(checksum_of_words(words), 1);
-}
-
-} // namespace cairn::detail
-
-// cairn/data/sample_order.hpp
-
-namespace cairn::detail {
-
-// A sample order says which samples of a dataset this rank reads in an epoch, and in what order. (The class that one
-// usually takes is called sampler; this is what all of them have in common.)
-//
-// A type S is a sample order if, for a const S s and a dataset of n samples,
-//   1. s.count(n) is how many samples this rank reads, in every epoch;
-//   2. s.order(n, epoch, indices) replaces the vector by count(n) numbers below n; a number may come more than once;
-//   3. equal (n, epoch) give equal orders, on every machine;
-//   4. s.epoch(), if there is one, is the number of the first epoch; without it that is 0.
-// Epochs need not differ, and ranks need not read equally much. A rank that finishes before others calls trainer::join(), as
-// fit() does: the others then make their steps with it.
-template <class S>
-concept sample_order = requires(const S& s, std::size_t n, std::uint64_t epoch, std::vector<std::size_t>& indices) {
-  { s.count(n) } -> std::convertible_to<std::size_t>;
-  s.order(n, epoch, indices);
-};
-
-struct order_message {
-  template <class Order>
-  static constexpr bool right() {
-    static_assert(is_right<Order>,
-                  "loader: the second argument has to be a sample order, such as sampler{rank} or sequential_sampler{}: "
-                  "it has  std::size_t count(std::size_t samples) const  and  void order(std::size_t samples, "
-                  "std::uint64_t epoch, std::vector<std::size_t>& indices) const; see second_argument<type>");
-    return false;
-  }
-};
-
-// A type that is no sample order, as the diagnostic of an error (core/explain.hpp).
-template <class Type>
-struct second_argument : order_message {};
-
-// The epoch of a loader's first pass.
-template <class S>
-constexpr std::uint64_t first_epoch(const S& order) {
-  if constexpr (requires { order.epoch(); }) return order.epoch();
-  else return 0;
-}
-
-// Any type that has a rank and the number of ranks: a communicator, or the user's own type.
-template <class R>
-concept ranked = requires(const R& ranks) {
-  { ranks.rank() } -> std::convertible_to<std::size_t>;
-  { ranks.size() } -> std::convertible_to<std::size_t>;
-};
-
-// Takes any integer type, so that `sampler{rank, epoch}` works with an int; throws input_error if it is negative.
-template <std::integral I>
-constexpr std::uint64_t not_negative(I number, const char* whose, const char* what) {
-  if constexpr (std::signed_integral<I>) {
-    if (number < 0) {
-      std::string text = whose;
-      text.append(": expected ").append(what).append(" of 0 or more, found ").append(std::to_string(number));
-      throw input_error(text);
-    }
-  }
-  return static_cast<std::uint64_t>(number);
-}
-
-// One rank of `size`.
-struct rank_share {
-  std::size_t rank = 0;
-  std::size_t size = 1;
-};
-
-template <std::integral I, std::integral J>
-constexpr rank_share checked_share(I rank, J size, const char* whose) {
-  const rank_share here{static_cast<std::size_t>(not_negative(rank, whose, "a rank")),
-                        static_cast<std::size_t>(not_negative(size, whose, "a number of ranks"))};
-  if (here.rank >= here.size) {
-    std::string text = whose;
-    text.append(": expected a rank below the number of ranks, found rank ")
-        .append(std::to_string(here.rank))
-        .append(" of ")
-        .append(std::to_string(here.size))
-        .append("; ranks are counted from 0");
-    throw input_error(text);
-  }
-  return here;
 }
 
 } // namespace cairn::detail
@@ -6597,659 +7389,6 @@ private:
 
 } // namespace cairn::vision
 
-// cairn/data/loader_options.hpp
-
-namespace cairn::types {
-
-// Options of a loader, by name: loader{data, sampler{}, batch<64>{}, {.drop_last = true}}.
-struct loader_options {
-  std::size_t rows = 0;                      // samples in a batch, at most its capacity; 0: its capacity
-  bool drop_last = false;                    // leave out a last batch that is not full
-  std::size_t prefetch = 2;                  // batches made ahead, at least one for each thread; 0: without a thread
-  std::size_t threads = 1;                   // that make them, each another one
-  std::uint64_t seed = 0;                    // of the transform's random numbers
-  std::chrono::milliseconds deadline{60000}; // the longest wait for one batch; then deadline_error
-};
-
-// The position of a job in its samples: the epoch, and the number of batches read in it. It is the same on all ranks, as each
-// reads its own share.
-struct loader_place {
-  std::uint64_t epoch = 0;
-  std::uint64_t batch = 0;
-
-  bool operator==(const loader_place&) const = default;
-};
-
-} // namespace cairn::types
-
-// cairn/data/loader_without_batch.hpp
-
-// A loader without batch<N>, as a diagnostic in an error message (core/explain.hpp).
-namespace cairn::detail {
-
-struct third_argument_message {
-  template <class Loader>
-  static constexpr bool right() {
-    static_assert(is_right<Loader>, "loader: its third argument is the most samples in a batch, as a type: write loader{dataset, "
-                                    "sampler{}, batch<64>{}}; see loader_without_batch<third argument>");
-    return false;
-  }
-};
-// The third argument of a loader that was given no batch<N>.
-template <class Third>
-struct loader_without_batch : third_argument_message {};
-
-template <class Dataset, class Third>
-struct without_batch {};
-
-} // namespace cairn::detail
-
-// cairn/data/prefetch.hpp
-
-namespace cairn::detail {
-
-// Makes numbered items ahead of their use: make(slot, index, cancelled) fills a slot on a thread of the prefetcher's own, one of
-// several, each of which makes the next item that none has begun. next() returns the slots in the order of the indices. There is
-// one more slot than items ahead: the one that the consumer holds. It is filled again only after the consumer has asked for the
-// next one. With no items ahead there is one slot and no thread, and next() makes the item itself.
-//
-// One mutex guards all counters: it is taken twice per batch, a cost that cannot be measured beside making the batch.
-//
-// One thread at a time, the consumer, calls its functions; make() runs on the prefetcher's own threads, or on the consumer's
-// if nothing is made ahead.
-template <class Make>
-class prefetcher {
-public:
-  prefetcher(std::size_t ahead, std::chrono::milliseconds deadline, Make make, std::size_t threads = 1)
-      : ahead_(ahead), threads_(ahead == 0 ? 0 : threads), deadline_(deadline), make_(std::move(make)), made_(ahead + 1) {}
-  prefetcher(const prefetcher&) = delete;
-  prefetcher& operator=(const prefetcher&) = delete;
-
-  // Waits for the samples that are being read: every wait of a thread checks `stopping_`.
-  ~prefetcher() {
-    {
-      const std::lock_guard lock(mutex_);
-      stopping_ = true;
-      cancelled_ = true;
-    }
-    room_.notify_all();
-    for (std::thread& thread : running_) thread.join();
-  }
-
-  std::size_t slots() const { return ahead_ + 1; }
-
-  // Gives up the items that are being made. Afterwards no thread touches anything until start().
-  void cancel() {
-    std::unique_lock lock(mutex_);
-    cancelled_ = true;
-    if (auto give_up = deadline(); !wait_within(give_up, ready_, lock, [&] { return busy_ == 0; }))
-      throw deadline_error(late("to give up a batch"));
-  }
-
-  // Begins with index 0 of `count` items; to be called only after cancel(), or the first time.
-  void start(std::size_t count) {
-    {
-      const std::lock_guard lock(mutex_);
-      count_ = count;
-      begun_ = taken_ = released_ = 0;
-      made_.assign(slots(), 0);
-      failure_ = nullptr;
-      cancelled_ = false;
-    }
-    running_.reserve(threads_);
-    while (running_.size() < threads_) running_.emplace_back([this] { run(); });
-    room_.notify_all();
-  }
-
-  // Returns the slot of the next item and takes back the previous one. An exception of make() is rethrown here, after all
-  // items that were made before it.
-  std::size_t next() {
-    if (ahead_ == 0) {
-      make_(0, taken_++, cancelled_);
-      return 0;
-    }
-    std::unique_lock lock(mutex_);
-    released_ = taken_;
-    room_.notify_one();
-    const std::size_t slot = taken_ % slots();
-    const auto has_come = [&] { return made_[slot] != 0 || (failure_ && failed_ == taken_); };
-    if (auto give_up = deadline(); !wait_within(give_up, ready_, lock, has_come)) throw deadline_error(late("for a batch"));
-    if (made_[slot] == 0) std::rethrow_exception(failure_);
-    made_[slot] = 0;
-    ++taken_;
-    return slot;
-  }
-
-private:
-  running_deadline<std::chrono::steady_clock> deadline() const { return running_deadline<std::chrono::steady_clock>(deadline_); }
-
-  bool has_work() const { return !cancelled_ && !failure_ && begun_ < count_ && begun_ - released_ < slots(); }
-
-  void run() {
-    std::unique_lock lock(mutex_);
-    for (;;) {
-      room_.wait(lock, [&] { return stopping_ || has_work(); });
-      if (stopping_) return;
-      const std::size_t index = begun_++;
-      ++busy_;
-      lock.unlock();
-      std::exception_ptr failure;
-      try {
-        make_(index % slots(), index, cancelled_);
-      } catch (...) {
-        failure = std::current_exception();
-      }
-      lock.lock();
-      --busy_;
-      if (!cancelled_) { // else it is not wanted any more, and the slot may be half filled
-        if (!failure) {
-          made_[index % slots()] = 1;
-        } else if (!failure_ || index < failed_) { // the first one of the order is told
-          failure_ = failure;
-          failed_ = index;
-        }
-      }
-      ready_.notify_one();
-    }
-  }
-
-  std::string late(const char* what) const {
-    std::string text = "loader: waited ";
-    return text.append(what)
-        .append(" longer than the deadline of ")
-        .append(std::to_string(deadline_.count()))
-        .append(" ms; the dataset is stuck, or loader_options::deadline is too short for it");
-  }
-
-  const std::size_t ahead_, threads_;
-  const std::chrono::milliseconds deadline_;
-  const Make make_;
-
-  std::mutex mutex_;
-  std::condition_variable room_;  // threads wait for something to do
-  std::condition_variable ready_; // the consumer waits for a slot, or for the threads to stop working
-  std::size_t count_ = 0;
-  std::size_t begun_ = 0;           // by the threads
-  std::vector<unsigned char> made_; // each slot: whether its item is there, and not yet taken
-  std::size_t taken_ = 0;           // by the consumer
-  std::size_t released_ = 0;        // slots that may be filled again: taken, and no longer held
-  std::size_t busy_ = 0;            // threads that are inside make
-  bool stopping_ = false;
-  std::atomic<bool> cancelled_ = false; // written under the mutex, read by make without it
-  std::exception_ptr failure_;          // of the item failed_
-  std::size_t failed_ = 0;
-  std::vector<std::thread> running_;
-};
-
-} // namespace cairn::detail
-
-// cairn/data/step_samples.hpp
-
-namespace cairn::detail {
-
-// The samples that one rank reads in an epoch, and how its steps are made of them.
-struct rank_steps {
-  std::span<const std::size_t> order; // its samples, one after another
-  std::size_t rows = 1;               // samples in a batch
-  bool drop_last = false;             // leaves out a last batch that is not full
-  std::size_t micro_batches = 1;      // batches in a step; the last step may have fewer
-  std::size_t ranks = 1;              // that make each step together
-};
-
-// A rank's share of a hash of the samples that the steps of an epoch see. The sum of the shares of all ranks (modulo 2^64) is
-// the same for any number of ranks whose steps see the same samples with the same weights. The order of the samples within a
-// step, and the rank of each, do not matter: the sum of their gradients is the same up to rounding. `facts` is a hash of what
-// all samples have in common.
-//
-// A step is the mean over the means of its micro-batches: the weight of a sample is one over the number of micro-batches of
-// all ranks times the rows of its batch.
-inline std::uint64_t share_of_steps(const rank_steps& its, std::uint64_t facts) {
-  const auto mixed = [](std::uint64_t z) { // the finaliser of SplitMix64: Steele, Lea, Flood, 2014
-    z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9U;
-    z = (z ^ (z >> 27U)) * 0x94D049BB133111EBU;
-    return z ^ (z >> 31U);
-  };
-  const std::size_t all = its.order.size(), full = all / its.rows;
-  const std::size_t batches = full + (!its.drop_last && all % its.rows != 0 ? 1 : 0);
-  std::uint64_t sum = 0;
-  for (std::size_t batch = 0; batch < batches; ++batch) {
-    const std::size_t step = batch / its.micro_batches, begin = batch * its.rows;
-    const std::size_t together = std::min(its.micro_batches, batches - step * its.micro_batches);
-    const std::size_t rows = std::min(its.rows, all - begin);
-    const std::uint64_t where = mixed(facts + mixed(step + 1) + mixed(~(std::uint64_t{together} * its.ranks * rows)));
-    for (const std::size_t sample : its.order.subspan(begin, rows)) sum += mixed(where ^ mixed(sample + 1));
-  }
-  return sum;
-}
-
-} // namespace cairn::detail
-
-// cairn/data/transform.hpp
-
-namespace cairn::detail {
-
-template <class F, class Inputs>
-constexpr bool transforms = false;
-template <class F, class T>
-constexpr bool transforms<F, pack<T>> = requires(const F& f, const shape& sample_shape, const random_key& key) {
-  f(std::declval<std::span<T>&>(), sample_shape, key);
-};
-template <class F, class... T>
-constexpr bool transforms<F, pack<T...>> = requires(const F& f, const std::array<shape, sizeof...(T)>& shapes,
-                                                    const random_key& key) { f(std::declval<std::span<T>&>()..., shapes, key); };
-
-// A transform changes one input, in its row of the batch: augmentation, noise, a mask.
-//
-// A type F is a transform of T if, for a const F f, f(sample, sample_shape, key) changes the numbers of `sample` in place.
-// Its random numbers come from random_bits(key, 0), random_bits(key, 1), … only, so that a sample is changed alike by every
-// rank, in every batch and with every number of batches ahead. It may be called from several threads.
-//
-// For samples with several inputs it gets all of them, so that an image and its mask move together, by f(image, mask, shapes,
-// key), where shapes is the array of their shapes; T is input_types<...>.
-template <class F, class T>
-concept sample_transform = transforms<F, typename inputs_of<T>::elements>;
-
-template <class F, class Inputs, class Target>
-constexpr bool transforms_targets = false;
-template <class F, class T, class Target>
-constexpr bool transforms_targets<F, pack<T>, Target> = requires(const F& f, const shape& sample_shape, const random_key& key) {
-  f(std::declval<std::span<T>&>(), std::declval<std::span<Target>&>(), sample_shape, key);
-};
-template <class F, class... T, class Target>
-constexpr bool transforms_targets<F, pack<T...>, Target> =
-    requires(const F& f, const std::array<shape, sizeof...(T)>& shapes, const random_key& key) {
-      f(std::declval<std::span<T>&>()..., std::declval<std::span<Target>&>(), shapes, key);
-    };
-
-// A transform of samples and their targets together, such as one that replaces some tokens and makes those that were there the
-// targets: f(sample, targets, sample_shape, key), and of several inputs f(image, mask, targets, shapes, key). A type that can be
-// called both ways is a transform of samples.
-template <class F, class T, class Target>
-concept sample_and_target_transform = !sample_transform<F, T> && transforms_targets<F, typename inputs_of<T>::elements, Target>;
-
-// The key of a sample in an epoch. It depends on neither the rank nor the place in a batch.
-constexpr random_key sample_key(std::uint64_t seed, std::uint64_t epoch, std::uint64_t sample) {
-  // A key's position has 32 bits; samples beyond them move on to another seed.
-  return {.seed = (seed ^ transform_purpose) + (sample >> 32) * 0x9E3779B97F4A7C15U,
-          .step = epoch,
-          .position = static_cast<std::uint32_t>(sample)};
-}
-
-// Leaves the sample as it is.
-struct no_transform {
-  constexpr void operator()(const auto&...) const {}
-};
-
-} // namespace cairn::detail
-
-// cairn/data/loader.hpp
-
-namespace cairn {
-
-// Batches of a dataset in the order of a sampler, as torch's DataLoader:
-//
-//   loader batches{digits.train, sampler{rank}, batch<64>{}};
-//   for (int epoch = 0; epoch < 5; ++epoch)
-//     for (const auto& [images, labels] : batches) …
-//
-// images (rows, sample) and labels (rows, targets) are views that are valid until the next batch is requested; rows is 64, or
-// less in the last batch. The dataset is not copied and must outlive the loader.
-//
-// Every begin() starts a pass, and every pass is an epoch: first the sampler's first one, then the next, each shuffled and
-// transformed anew. A pass that is left early counts, a begin() that throws does not; ranks agree because they begin the same
-// passes. set_epoch() sets the epoch of the next pass; place() and go_to() resume a job in the middle of an epoch. There is
-// one pass at a time: an iterator of an earlier pass throws when it is used.
-//
-// A loader and its views belong to one thread at a time, which calls the functions and reads the batches. A thread of the
-// loader's own prepares the next batches while the step runs; where reading a sample takes long, as decoding a picture does,
-// several threads prepare one batch each. Neither order nor content depends on how many batches are prepared ahead, or by how
-// many threads. Memory is allocated by the constructor, and for the order when a pass begins; not for each batch. An
-// exception of the dataset is rethrown where its batch would have come. Leaving the loop early, or destroying the loader,
-// stops the threads after the samples that they are reading.
-//
-// The loader's threads call the dataset's read() and the transform, so several loaders may share a dataset whose read()
-// writes only the sample.
-template <class Dataset, class Sampler, std::size_t Batch, class Transform = detail::no_transform>
-class loader {
-  static_assert(detail::checked_dataset<Dataset>::value);
-  using input_type = typename Dataset::input_type;
-  using target_type = typename Dataset::target_type;
-  using buffer = detail::batch_buffer<input_type, target_type>;
-  using positions = typename detail::inputs_of<input_type>::positions;
-  static constexpr bool changes_targets = detail::sample_and_target_transform<Transform, input_type, target_type>;
-  static_assert(detail::sample_transform<Transform, input_type> || changes_targets,
-                "loader: a transform is called as  f(std::span<T> sample, const shape&, const random_key&);  of "
-                "several inputs with a span for each, and an array of their shapes; one that also changes the targets "
-                "has a span for them after the inputs");
-
-public:
-  using value_type = types::minibatch<input_type, target_type>;
-  static constexpr std::size_t most_rows = batch<Batch>::size; // in a batch
-
-  loader(const Dataset& samples, Sampler order, batch<Batch>, types::loader_options options = {})
-      : loader(samples, std::move(order), batch<Batch>{}, Transform{}, options) {}
-
-  loader(const Dataset& samples, Sampler order, batch<Batch>, Transform transform, types::loader_options options = {})
-      : dataset_(&samples), order_(std::move(order)), transform_(std::move(transform)), options_(checked(options)),
-        shapes_(detail::shapes_of(samples)), targets_(samples.targets_per_sample()), next_epoch_(detail::first_epoch(order_)),
-        prefetcher_(options_.prefetch, options_.deadline, filling{this}, options_.threads) {
-    if constexpr (!detail::sample_order<Sampler>) detail::refuse<detail::second_argument<Sampler>>();
-    buffers_.reserve(prefetcher_.slots());
-    for (std::size_t slot = 0; slot < prefetcher_.slots(); ++slot) buffers_.emplace_back(options_.rows, shapes_, targets_);
-  }
-
-  // A temporary dataset would be gone before the first batch.
-  loader(const Dataset&&, Sampler, batch<Batch>, types::loader_options = {}) = delete;
-  loader(const Dataset&&, Sampler, batch<Batch>, Transform, types::loader_options = {}) = delete;
-  loader(const loader&) = delete;
-  loader& operator=(const loader&) = delete;
-
-  // The number of batches, and of samples, in one pass.
-  std::size_t size() const { return batches_of(samples_of_order()); }
-  std::size_t samples() const {
-    const std::size_t count = samples_of_order();
-    return options_.drop_last ? count / options_.rows * options_.rows : count;
-  }
-
-  // The epoch of the latest pass; before the first pass, the epoch that it will have.
-  std::uint64_t epoch() const { return pass_ == 0 ? next_epoch_ : epoch_; }
-
-  // Sets the epoch of the next begin(); later passes count on from there. Not callable on a temporary loader, so that it can
-  // be used in a loop: for (const auto& [images, labels] : batches.set_epoch(7)) …
-  template <std::integral Epoch>
-  loader& set_epoch(Epoch epoch) & {
-    next_epoch_ = detail::not_negative(epoch, "loader::set_epoch", "an epoch");
-    next_batch_ = 0;
-    return *this;
-  }
-
-  // The place of the next batch. During a pass that is the batch after the current one: where to go on after the step on the
-  // current batch.
-  types::loader_place place() const {
-    if (left_ > 1) return {epoch_, first_ + batches_ - left_ + 1};
-    return {next_epoch_, next_batch_};
-  }
-  // Lets the next begin() start at this batch of this epoch: the same batches follow, and those before it are not read.
-  // Throws input_error if the epoch has fewer batches.
-  loader& go_to(const types::loader_place& next) & {
-    if (next.batch > size())
-      throw input_error("loader::go_to: expected one of the " + std::to_string(size()) + " batches of an epoch, found batch " +
-                        std::to_string(next.batch) + "; have dataset, ranks or batch changed?");
-    next_epoch_ = next.epoch;
-    next_batch_ = static_cast<std::size_t>(next.batch);
-    return *this;
-  }
-  // A hash of the samples that this rank reads in an epoch, their order, the size of the batches and the seed of the
-  // transform: equal if another loader reads the same. It computes the whole order of the epoch.
-  std::uint64_t fingerprint(std::uint64_t epoch) const {
-    std::vector<std::size_t> facts;
-    if constexpr (detail::sample_order<Sampler>) order_.order(dataset_->size(), epoch, facts);
-    for (const std::uint64_t fact :
-         {std::uint64_t{dataset_->size()}, std::uint64_t{options_.rows}, std::uint64_t{options_.drop_last}, options_.seed})
-      facts.push_back(static_cast<std::size_t>(fact));
-    return detail::quick_checksum(std::as_bytes(std::span{facts}));
-  }
-  // A hash that distinguishes the dataset from another one of the same size, without the transform; 0 if it cannot
-  // (dataset_fingerprint.hpp). The first call reads some samples.
-  std::uint64_t dataset_fingerprint() const {
-    if (!known_as_) known_as_ = detail::fingerprint_of(*dataset_);
-    return *known_as_;
-  }
-  // This rank's share of a hash of the samples that the steps of an epoch see, with this number of micro-batches in a step
-  // and this number of ranks. The sum over the ranks is the same for another number of ranks that makes the same steps
-  // (step_samples.hpp).
-  std::uint64_t share_of_steps(std::uint64_t epoch, std::size_t micro_batches, std::size_t ranks) const {
-    std::vector<std::size_t> order;
-    if constexpr (detail::sample_order<Sampler>) order_.order(dataset_->size(), epoch, order);
-    return detail::share_of_steps({order, options_.rows, options_.drop_last, micro_batches, ranks},
-                                  dataset_->size() ^ (options_.seed * 0x9E3779B97F4A7C15U));
-  }
-  // The number of ranks that share the dataset, by this loader's sampler; 0 if the sampler does not say.
-  std::size_t readers() const {
-    if constexpr (requires { std::size_t{order_.ranks()}; }) return order_.ranks();
-    else return 0;
-  }
-
-  // Uses this sampler from the next begin() on, which is the sampler's first epoch. Cheaper than a new loader: memory and
-  // thread stay.
-  void set_sampler(Sampler order) {
-    order_ = std::move(order);
-    next_epoch_ = detail::first_epoch(order_);
-    next_batch_ = 0;
-  }
-
-  // All iterators of a pass are at the same batch. An iterator throws an error if it is of an earlier pass, or if it is read
-  // or advanced past the last batch.
-  class iterator {
-  public:
-    using iterator_concept = std::input_iterator_tag;
-    using value_type = types::minibatch<input_type, target_type>;
-    using difference_type = std::ptrdiff_t;
-
-    const value_type& operator*() const {
-      owner_->check_batch(pass_);
-      return owner_->current_;
-    }
-    const value_type* operator->() const { return &**this; }
-    iterator& operator++() {
-      owner_->check_batch(pass_);
-      owner_->advance();
-      return *this;
-    }
-    void operator++(int) { ++*this; }
-    bool operator==(std::default_sentinel_t) const {
-      owner_->check_pass(pass_);
-      return owner_->left_ == 0;
-    }
-
-  private:
-    friend loader;
-    iterator(loader* owner, std::uint64_t pass) : owner_(owner), pass_(pass) {}
-    loader* owner_;
-    std::uint64_t pass_;
-  };
-
-  iterator begin() {
-    ++pass_; // before anything can throw: the pass before this one is over
-    left_ = 0;
-    prefetcher_.cancel();
-    epoch_ = next_epoch_;
-    choose_samples();
-    first_ = next_batch_;
-    batches_ = batches_of(indices_.size()) - first_;
-    prefetcher_.start(batches_);
-    left_ = batches_;
-    if (left_ != 0) fetch();
-    next_epoch_ = epoch_ + 1;
-    next_batch_ = 0;
-    return iterator(this, pass_);
-  }
-  static std::default_sentinel_t end() { return {}; }
-
-private:
-  std::size_t samples_of_order() const {
-    if constexpr (detail::sample_order<Sampler>) return order_.count(dataset_->size());
-    else return 0; // there has been an error
-  }
-  std::size_t batches_of(std::size_t samples) const {
-    return samples / options_.rows + (!options_.drop_last && samples % options_.rows != 0 ? 1 : 0);
-  }
-  std::size_t rows_of(std::size_t samples, std::size_t index) const {
-    return std::min(options_.rows, samples - index * options_.rows);
-  }
-  static types::loader_options checked(types::loader_options options) {
-    if (options.rows > Batch)
-      throw input_error("loader: expected at most " + std::to_string(Batch) + " rows, the room that batch<" +
-                        std::to_string(Batch) + "> has, found " + std::to_string(options.rows));
-    if (options.prefetch > most_ahead)
-      throw input_error("loader: expected at most " + std::to_string(most_ahead) +
-                        " batches ahead in loader_options::prefetch, found " + std::to_string(options.prefetch));
-    if (options.deadline.count() < 0)
-      throw input_error("loader: expected a loader_options::deadline of 0 ms or more, found " +
-                        std::to_string(options.deadline.count()) + " ms");
-    if (const std::size_t most = options.prefetch == 0 ? 1 : most_threads; options.threads == 0 || options.threads > most)
-      throw input_error("loader: expected from 1 to " + std::to_string(most) + " in loader_options::threads, found " +
-                        std::to_string(options.threads) + (most == 1 ? "; with a prefetch of 0 there is no thread" : ""));
-    if (options.prefetch != 0) options.prefetch = std::max(options.prefetch, options.threads);
-    if (options.rows == 0) options.rows = batch<Batch>::size;
-    return options;
-  }
-
-  // Determines the samples that this rank reads in this epoch.
-  void choose_samples() {
-    if constexpr (detail::sample_order<Sampler>) {
-      const std::size_t known = dataset_->size();
-      const std::size_t expected = order_.count(known);
-      try {
-        order_.order(known, epoch_, indices_);
-      } catch (const std::bad_alloc&) {
-        refuse_order(known);
-      } catch (const std::length_error&) { // of a std::vector
-        refuse_order(known);
-      }
-      for (const std::size_t index : indices_)
-        if (index >= known)
-          throw input_error("loader: expected the sampler to name samples below " + std::to_string(known) + ", found " +
-                            std::to_string(index));
-      if (indices_.size() != expected)
-        throw input_error("loader: expected the sampler to name " + std::to_string(expected) +
-                          " samples, as its count() says, found " + std::to_string(indices_.size()));
-    }
-  }
-  [[noreturn]] static void refuse_order(std::size_t known) {
-    throw input_error("loader: expected an order of samples that fits into memory, found a dataset of " + std::to_string(known) +
-                      " samples, each a number of " + std::to_string(sizeof(std::size_t)) +
-                      " bytes; check the dataset's size(), or read a subset of it");
-  }
-
-  void check_pass(std::uint64_t pass) const {
-    if (pass != pass_)
-      throw error("loader: expected an iterator of the pass that was begun last, the loader's pass " + std::to_string(pass_) +
-                  ", found one of pass " + std::to_string(pass) +
-                  "; begin() ends the pass before, so a loop inside a loop needs a loader of its own");
-  }
-  void check_batch(std::uint64_t pass) const {
-    check_pass(pass);
-    if (left_ == 0)
-      throw error("loader: expected a batch of this pass, found its end; compare the iterator with end() "
-                  "before it is read or advanced, and begin() again after an exception");
-  }
-
-  void advance() {
-    if (--left_ != 0) fetch();
-  }
-
-  void fetch() {
-    const std::size_t index = batches_ - left_;
-    const std::size_t left = std::exchange(left_, 0); // an exception ends the pass
-    const std::size_t slot = prefetcher_.next();
-    current_ = buffers_[slot].view(rows_of(indices_.size(), first_ + index));
-    left_ = left;
-  }
-
-  // The function that the prefetcher calls.
-  struct filling {
-    const loader* of;
-    void operator()(std::size_t slot, std::size_t index, const std::atomic<bool>& cancelled) const {
-      of->fill(of->buffers_[slot], of->first_ + index, cancelled);
-    }
-  };
-
-  // Runs on a thread of the prefetcher's. Reads only what begin() wrote while those threads were at rest.
-  void fill(const buffer& into, std::size_t index, const std::atomic<bool>& cancelled) const {
-    const std::size_t rows = rows_of(indices_.size(), index);
-    for (std::size_t row = 0; row < rows && !cancelled.load(std::memory_order_relaxed); ++row)
-      fill_row(into, row, indices_[index * options_.rows + row], positions{});
-  }
-  template <std::size_t... K>
-  void fill_row(const buffer& into, std::size_t row, std::size_t sample, std::index_sequence<K...>) const {
-    std::tuple inputs{into.template input<K>(row)...};
-    auto targets = into.targets(row);
-    dataset_->read(sample, std::get<K>(inputs)..., targets);
-    const types::random_key key = detail::sample_key(options_.seed, epoch_, sample);
-    const auto& shapes = [this]() -> const auto& {
-      if constexpr (detail::are_several<input_type>) return shapes_;
-      else return shapes_[0];
-    }();
-    if constexpr (changes_targets) transform_(std::get<K>(inputs)..., targets, shapes, key);
-    else transform_(std::get<K>(inputs)..., shapes, key);
-  }
-
-  static constexpr std::size_t most_ahead = 1U << 20, most_threads = 1024;
-
-  const Dataset* dataset_;
-  Sampler order_;
-  Transform transform_;
-  types::loader_options options_; // its rows are those of a batch
-  detail::input_shapes<input_type> shapes_;
-  std::size_t targets_;
-  mutable std::optional<std::uint64_t> known_as_{}; // dataset_fingerprint()
-  std::uint64_t next_epoch_ = 0;
-  std::size_t next_batch_ = 0; // with which the next pass begins
-  std::uint64_t epoch_ = 0;    // of the pass that was begun last
-  std::uint64_t pass_ = 0;     // how often begin() was called
-  std::vector<std::size_t> indices_;
-  std::vector<buffer> buffers_;
-  value_type current_{};
-  std::size_t first_ = 0;                  // batch of this pass
-  std::size_t batches_ = 0;                // in this pass, from that on
-  std::size_t left_ = 0;                   // batches of this pass, the current one included
-  detail::prefetcher<filling> prefetcher_; // last, so that its threads end before anything they read
-};
-
-} // namespace cairn
-
-namespace cairn::detail {
-
-// The members of a loader that a saved state needs; a loader of your own can be resumed if it has them.
-template <class L>
-concept resumable_loader = requires(L& own, const L& its) {
-  { its.place() } -> std::convertible_to<loader_place>;
-  { its.fingerprint(std::uint64_t{}) } -> std::convertible_to<std::uint64_t>;
-  { its.size() } -> std::convertible_to<std::size_t>;
-  own.go_to(loader_place{});
-};
-
-} // namespace cairn::detail
-
-namespace cairn {
-
-template <class Dataset, class Sampler, std::size_t Batch>
-loader(const Dataset&, Sampler, batch<Batch>) -> loader<Dataset, Sampler, Batch>;
-template <class Dataset, class Sampler, std::size_t Batch>
-loader(const Dataset&, Sampler, batch<Batch>, types::loader_options) -> loader<Dataset, Sampler, Batch>;
-
-// The loader that is made without a batch<N>, after the error: one of single samples.
-template <class Dataset, class Third, class Sampler>
-class loader<detail::without_batch<Dataset, Third>, Sampler, 1, detail::no_transform> : public loader<Dataset, Sampler, 1> {
-public:
-  template <class... Others>
-  loader(const Dataset& samples, Sampler order, Others&&...)
-      : loader<Dataset, Sampler, 1>(samples, std::move(order), batch<1>{}) {
-    detail::refuse<detail::loader_without_batch<Third>>();
-  }
-  template <class Other>
-  loader(const Dataset& samples, Sampler order, const Other&, const types::loader_options&)
-      : loader<Dataset, Sampler, 1>(samples, std::move(order), batch<1>{}) {
-    detail::refuse<detail::loader_without_batch<Third>>();
-  }
-  loader(const Dataset& samples, Sampler order, const types::loader_options&)
-      : loader<Dataset, Sampler, 1>(samples, std::move(order), batch<1>{}) {
-    detail::refuse<detail::loader_without_batch<Third>>();
-  }
-};
-template <class Dataset, class Sampler>
-loader(const Dataset&, Sampler) -> loader<detail::without_batch<Dataset, void>, Sampler, 1>;
-template <class Dataset, class Sampler>
-loader(const Dataset&, Sampler, types::loader_options)
-    -> loader<detail::without_batch<Dataset, types::loader_options>, Sampler, 1>;
-template <class Dataset, class Sampler, std::integral Third>
-loader(const Dataset&, Sampler, Third) -> loader<detail::without_batch<Dataset, Third>, Sampler, 1>;
-template <class Dataset, class Sampler, std::integral Third>
-loader(const Dataset&, Sampler, Third, types::loader_options) -> loader<detail::without_batch<Dataset, Third>, Sampler, 1>;
-
-} // namespace cairn
-
 // cairn/data/make_folder.hpp
 
 namespace cairn::detail {
@@ -7408,6 +7547,78 @@ private:
 };
 
 } // namespace cairn::vision
+
+// cairn/data/more_targets.hpp
+
+namespace cairn::detail {
+
+template <class Inputs, class Target>
+struct inputs_and;
+template <class... Inputs, class Target>
+struct inputs_and<pack<Inputs...>, Target> : input_type_of<Inputs..., Target> {};
+
+} // namespace cairn::detail
+
+namespace cairn::multi {
+
+// A dataset with more targets for each sample, for multi::batches: row i of the view belongs to sample i. They come after the
+// targets that the dataset has. Their numbers may be of another type.
+//
+//   const multi::more_targets data{digits.train, tensor_view<const float>{boxes.data(), digits.train.size(), shape{4}}};
+//   auto batches = multi::batches<2>(data, sampler{rank}, batch<64>{}); // targets: a class and a box
+//
+// Models dataset. Neither the dataset nor the numbers are copied; both must outlive this. Throws input_error if there is not one
+// row for each sample.
+template <class Dataset, class Target>
+class more_targets {
+  static_assert(detail::checked_dataset<Dataset>::value);
+  using inputs = detail::inputs_of<typename Dataset::input_type>;
+
+public:
+  using input_type = typename detail::inputs_and<typename inputs::elements, typename Dataset::target_type>::type;
+  using target_type = Target;
+
+  more_targets(const Dataset& whole, tensor_view<const Target> targets) : whole_(&whole), targets_(targets) {
+    if (targets.rows() != whole.size())
+      throw input_error("multi::more_targets: expected one row of targets for each of " + std::to_string(whole.size()) +
+                        " samples, found " + std::to_string(targets.rows()) + "; pass both for the same samples");
+  }
+  // A temporary dataset would be gone before the first sample is read.
+  more_targets(const Dataset&&, tensor_view<const Target>) = delete;
+
+  std::size_t size() const { return whole_->size(); }
+  // The shapes of the inputs, then that of the dataset's own targets.
+  std::array<shape, inputs::count + 1> sample_shapes() const {
+    const std::size_t own = whole_->targets_per_sample();
+    std::array<shape, inputs::count + 1> all{};
+    std::ranges::copy(detail::shapes_of(*whole_), all.begin());
+    all.back() = std::integral<typename Dataset::target_type> && own == 1 ? shape{} : shape{own};
+    return all;
+  }
+  std::size_t targets_per_sample() const { return targets_.sample_shape().size(); }
+
+  template <class... Spans>
+    requires(sizeof...(Spans) == inputs::count + 2)
+  void read(std::size_t index, Spans... to) const {
+    const auto all = std::tie(to...);
+    [&]<std::size_t... K>(std::index_sequence<K...>) {
+      whole_->read(index, std::get<K>(all)...);
+    }(std::make_index_sequence<inputs::count + 1>{});
+    const std::span<Target> targets = std::get<inputs::count + 1>(all);
+    std::copy_n(targets_.row(index), targets.size(), targets.begin());
+  }
+
+  const Dataset& whole() const { return *whole_; }
+
+private:
+  const Dataset* whole_;
+  tensor_view<const Target> targets_;
+};
+
+template <class Dataset, class Target>
+more_targets(const Dataset&, tensor_view<Target>) -> more_targets<Dataset, std::remove_const_t<Target>>;
+
+} // namespace cairn::multi
 
 // cairn/data/number_of_text.hpp
 
@@ -12496,19 +12707,21 @@ inline std::uint32_t integer_of(float x, float inverse) {
   return static_cast<std::uint32_t>(std::min(rounded, (1 << 23) - 1) + (1 << 23));
 }
 
-// Kernels for weights in bytes on any machine, and what is common to all: see multiply_by_bytes.hpp.
+// Kernels for weights in bytes on any machine, and what is common to all: see multiply_by_bytes.hpp. T is float; as templates they
+// cost nothing where they are not used.
+template <class T>
 struct bytes_plain {
   static constexpr std::size_t sliver = 16;
   static constexpr std::size_t digit_bytes = 16; // of a group of 4 elements of a row
 
-  static void find_largest(std::uint32_t& largest, const float* x, std::size_t k) {
+  static void find_largest(std::uint32_t& largest, const T* x, std::size_t k) {
     for (std::size_t p = 0; p < k; ++p) {
       std::uint32_t bits = 0;
       std::memcpy(&bits, x + p, sizeof bits);
       largest = std::max(largest, bits & 0x7FFFFFFFU);
     }
   }
-  static void write_digits(std::byte* to, const float* x, std::size_t k, float inverse) {
+  static void write_digits(std::byte* to, const T* x, std::size_t k, T inverse) {
     for (std::size_t p = 0; p < (k + 3) / 4 * 4; ++p) {
       const std::uint32_t whole = p < k ? integer_of(x[p], inverse) : 0;
       std::memcpy(to + p * sizeof whole, &whole, sizeof whole);
@@ -12532,7 +12745,7 @@ struct bytes_plain {
   static void scale(float* values, const double* totals, const std::int32_t* sums, const float* scales, double step,
                     std::size_t columns) {
     for (std::size_t j = 0; j < columns; ++j)
-      values[j] = static_cast<float>((totals[j] - 8388608.0 * sums[j]) * (scales[j] * step));
+      values[j] = static_cast<float>((totals[j] - 8388608.0 * sums[j]) * (static_cast<double>(scales[j]) * step));
   }
 };
 
@@ -12550,6 +12763,7 @@ namespace cairn::detail {
 
 // Kernels for weights in bytes with AVX2: bytes are widened to 16 bits, and an instruction adds pairs of products. A row of a has
 // 2 digits of 12 bits.
+template <class T>
 struct bytes_avx2 {
   typedef int integers __attribute__((vector_size(32)));
   typedef float floats __attribute__((vector_size(32)));
@@ -12575,7 +12789,7 @@ struct bytes_avx2 {
     alignas(32) std::uint32_t each[8];
     *reinterpret_cast<integers*>(each) = most;
     for (const std::uint32_t one : each) largest = std::max(largest, one);
-    bytes_plain::find_largest(largest, x + p, k - p);
+    bytes_plain<T>::find_largest(largest, x + p, k - p);
   }
   // integer_of() for 8 elements.
   [[gnu::always_inline]] CAIRN_TARGET_AVX2 static inline integers integers_of(const float* x, float inverse) {
@@ -12604,7 +12818,7 @@ struct bytes_avx2 {
   }
   static void scale(float* values, const double* totals, const std::int32_t* sums, const float* scales, double step,
                     std::size_t columns) {
-    bytes_plain::scale(values, totals, sums, scales, step, columns);
+    bytes_plain<T>::scale(values, totals, sums, scales, step, columns);
   }
 
 private:
@@ -12671,7 +12885,9 @@ namespace cairn::detail {
 
 // Kernels for weights in bytes with AVX-512 VNNI: an instruction adds 64 products of bytes, 4 steps of the reduction for 16 rows
 // of the weight. A row of a has 3 digits of 8 bits. For 64 weights that is 3 instructions, where floats take 4.
+template <class T>
 struct bytes_avx512 {
+  using by_avx2 = bytes_avx2<T>;
   typedef int vector __attribute__((vector_size(64)));
   typedef int loose __attribute__((vector_size(64), aligned(1), may_alias));
   typedef int loose_word __attribute__((aligned(1), may_alias));
@@ -12681,12 +12897,12 @@ struct bytes_avx512 {
   static constexpr std::size_t digit_bytes = 12;
   static constexpr std::size_t block = 1024; // groups, after which no sum of 32 bits is too large
 
-  static void find_largest(std::uint32_t& largest, const float* x, std::size_t k) { bytes_avx2::find_largest(largest, x, k); }
+  static void find_largest(std::uint32_t& largest, const float* x, std::size_t k) { by_avx2::find_largest(largest, x, k); }
   CAIRN_TARGET_AVX2 static void write_digits(std::byte* to, const float* x, std::size_t k, float inverse) {
     std::size_t p = 0;
     for (; p + 8 <= k; p += 8, to += 2 * digit_bytes) {
       alignas(32) std::byte both[32]; // of each half, the digits of a group, and 4 bytes that the next group replaces
-      *reinterpret_cast<bytes_avx2::chars*>(both) = by_digits(bytes_avx2::integers_of(x + p, inverse));
+      *reinterpret_cast<typename by_avx2::chars*>(both) = by_digits(by_avx2::integers_of(x + p, inverse));
       std::memcpy(to, both, 16);
       std::memcpy(to + digit_bytes, both + 16, 16);
     }
@@ -12717,10 +12933,10 @@ struct bytes_avx512 {
 
 private:
   // In each half, the lowest bytes of all elements, then the next ones.
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static inline bytes_avx2::chars by_digits(bytes_avx2::integers whole) {
-    constexpr bytes_avx2::chars order{0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15,
-                                      0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15};
-    return __builtin_ia32_pshufb256(reinterpret_cast<bytes_avx2::chars>(whole), order);
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static inline typename by_avx2::chars by_digits(typename by_avx2::integers whole) {
+    constexpr typename by_avx2::chars order{0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15,
+                                            0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15};
+    return __builtin_ia32_pshufb256(reinterpret_cast<typename by_avx2::chars>(whole), order);
   }
   static void write_group(std::byte* to, const std::uint32_t* x) {
     for (unsigned d = 0; d < 3; ++d) {
@@ -12943,19 +13159,19 @@ void multiply_by_bytes(const product<float>& whole, const weight_in_bytes& weigh
 }
 
 // Calls f(kernels) with those of the instruction set.
-template <class F>
+template <class T, class F>
 void with_kernels_of_bytes([[maybe_unused]] instruction_set isa, const F& f) {
 #if CAIRN_X86 && CAIRN_KERNELS_OPTIMIZED
   static const bool has_dots = __builtin_cpu_supports("avx512vnni") != 0;
-  if (isa >= instruction_set::avx512 && has_dots) return f(bytes_avx512{});
-  if (isa >= instruction_set::avx2) return f(bytes_avx2{});
+  if (isa >= instruction_set::avx512 && has_dots) return f(bytes_avx512<T>{});
+  if (isa >= instruction_set::avx2) return f(bytes_avx2<T>{});
 #endif
-  f(bytes_plain{});
+  f(bytes_plain<T>{});
 }
 
-inline void multiply_by_bytes(cpu::queue& queue, instruction_set isa, const product<float>& whole, const void* packed,
-                              std::size_t threads) {
-  with_kernels_of_bytes(isa, [&]<class Kernels>(Kernels) {
+template <class T>
+void multiply_by_bytes(cpu::queue& queue, instruction_set isa, const product<T>& whole, const void* packed, std::size_t threads) {
+  with_kernels_of_bytes<T>(isa, [&]<class Kernels>(Kernels) {
     const weight_in_bytes weight(packed, whole.size.n, whole.size.k);
     const std::size_t n = whole.size.n, slivers = (n + Kernels::sliver - 1) / Kernels::sliver;
     const std::size_t each = std::max<std::size_t>(1, (slivers + threads - 1) / threads), parts = (slivers + each - 1) / each;
@@ -12965,8 +13181,9 @@ inline void multiply_by_bytes(cpu::queue& queue, instruction_set isa, const prod
     });
   });
 }
-inline void pack_bytes(instruction_set isa, void* to, matrix<const float> weight) {
-  with_kernels_of_bytes(isa, [&]<class Kernels>(Kernels) { weight_in_bytes::pack(to, weight, Kernels::sliver); });
+template <class T>
+void pack_bytes(instruction_set isa, void* to, matrix<const T> weight) {
+  with_kernels_of_bytes<T>(isa, [&]<class Kernels>(Kernels) { weight_in_bytes::pack(to, weight, Kernels::sliver); });
 }
 
 } // namespace cairn::detail
@@ -13130,7 +13347,8 @@ struct rows_by_packed {
   std::size_t first, end;
 };
 
-// Some rows, and the columns [begin, end) of c, where `begin` is the first one of a sliver. An element has the bits that it has in multiply().
+// Some rows, and the columns [begin, end) of c, where `begin` is the first one of a sliver. An element has the bits that it has in
+// multiply().
 template <class Kernels, class T>
 void multiply_by_packed(const product<T>& whole, const T* packed, const rows_by_packed& rows, std::size_t begin, std::size_t end,
                         std::span<std::byte> scratch) {
@@ -13211,9 +13429,10 @@ void multiply_by_packed(cpu::queue& queue, instruction_set isa, const product<T>
 }
 
 // The same with weights of bfloat16, for any number of rows.
-inline void multiply_by_pairs(cpu::queue& queue, [[maybe_unused]] instruction_set isa, const product<float>& whole,
-                              const void* packed, std::size_t threads) {
-  const auto* const words = static_cast<const float*>(packed);
+template <class T>
+void multiply_by_pairs(cpu::queue& queue, [[maybe_unused]] instruction_set isa, const product<T>& whole, const void* packed,
+                       std::size_t threads) {
+  const auto* const words = static_cast<const T*>(packed);
   with_kernels_of_pairs(isa, [&]<class Kernels>(Kernels) { multiply_by_packed<Kernels>(queue, whole, words, threads); });
 }
 
@@ -16009,6 +16228,13 @@ concept conv2d_runs_on = requires(Queue& queue, std::size_t n, T* y, const T* x,
   conv2d_weight_gradient(queue, how, n, sum, sum, from, x);
 };
 
+// Whether its forward can read packed weights too.
+template <class Queue, class T>
+concept convolves_by_packed =
+    std::floating_point<T> &&
+    requires(Queue& queue, std::size_t n, matrix<T> to, const T* x, packed_weight<T> packed, const convolution& how,
+             const epilogue<T>& then) { conv2d_forward(queue, how, n, to, x, x, packed, then); };
+
 } // namespace cairn::detail
 
 // cairn/ops/conv2d/reference.hpp
@@ -16537,7 +16763,8 @@ namespace cairn::detail {
 // all taps continues from one such term to the next by the kernel's carry. Copying patches instead, a row of all taps for each
 // pixel, would copy every pixel as often as there are taps.
 //
-// The weights of a term are packed as a kernel needs them. If those of all terms fit, they are packed once for all tiles.
+// The weights of a term are packed as a kernel needs them. If those of all terms fit, they are packed once for all tiles. A
+// weight that its owner has packed is read where it is: the terms of forward ascend as the reduction of a packed weight does.
 //
 // Results are of type C: T or, for 16-bit elements, the type of their sums.
 template <class T, class C = T>
@@ -16550,7 +16777,8 @@ struct gathering {
   // Element (tap, d, j) of a group's weight, d counting channels of the source and j those of the result, is
   // weight[tap * weight_tap + d * weight_depth + j * weight_column]; either of the last two is 1.
   std::size_t weight_tap = 0, weight_depth = 0, weight_column = 0;
-  matrix<C> result{}; // all pixels of all images, of all groups
+  const accumulated<T>* packed = nullptr; // the weight as pack_weight() writes it, for the forward of one group; or null
+  matrix<C> result{};                     // all pixels of all images, of all groups
   std::size_t result_group = 0, result_width = 0, result_height = 0;
   epilogue<T> then{};
   std::size_t samples = 0, groups = 0, columns = 0; // columns of one group
@@ -16681,10 +16909,12 @@ private:
     s.a_step = whole_.a_step;
     s.row_end = columns;
     T* packed = weights_;
+    const T* given = all_.packed == nullptr ? nullptr : all_.packed + from * depth_;
     for (std::size_t j = from; j < to; j += s.columns) {
       s.column = is_narrow<S> ? 0 : j; // the sums of a sliver of 16-bit elements lie side by side
       s.columns = Kernels::sliver_columns(to - j);
-      s.b_step = s.carry_row = Kernels::packed_width(s.columns);
+      s.carry_row = Kernels::packed_width(s.columns);
+      s.b_step = all_.packed == nullptr ? s.carry_row : s.columns;
       const auto rows_of = [&](const T* first, bool completes) { // first: what the first tap of the first result reads
         for (std::size_t i = 0; i < images * rows; ++i) {
           const std::size_t n = i / rows, r = i % rows, row = all_.y.first + (r0 + r) * all_.y.step;
@@ -16704,8 +16934,8 @@ private:
       }
       for_each_term(all_.y, all_.x, source.channels, [&](const gather_term& term, std::size_t index) {
         T* const weights = stays_ ? packed : weights_;
-        if (fresh || !stays_) pack(group, term, weights, s, j);
-        s.b = weights;
+        if (given == nullptr && (fresh || !stays_)) pack(group, term, weights, s, j);
+        s.b = given == nullptr ? weights : given;
         s.depth = term.depth;
         s.reads_carry = index > 0;
         s.writes_carry = index + 1 < terms_;
@@ -16713,6 +16943,7 @@ private:
         const auto right = static_cast<std::size_t>(all_.x.offset(all_.x.in_order(term.column_tap)) - over_x_.least);
         rows_of(slab_ + down * pitch + right * source.channels + term.channel, index + 1 == terms_);
         packed += term.depth * s.b_step;
+        if (given != nullptr) given += term.depth * s.b_step;
       });
     }
   }
@@ -18314,8 +18545,10 @@ gathering<T> gathering_of_outputs(const convolution& how, std::size_t samples, m
 }
 template <class T>
 bool gather_outputs(cpu::queue& queue, instruction_set isa, const convolution& how, std::size_t samples, matrix<T> output,
-                    const T* input, const T* weight, const epilogue<T>& then) {
-  return gather(queue, isa, gathering_of_outputs(how, samples, output, input, weight, then));
+                    const T* input, const T* weight, const epilogue<T>& then, const void* packed = nullptr) {
+  gathering<T> all = gathering_of_outputs(how, samples, output, input, weight, then);
+  all.packed = static_cast<const accumulated<T>*>(packed);
+  return gather(queue, isa, all);
 }
 // One phase: the inputs whose distance from (row, column) is a multiple of the stride.
 template <class T, class C = T>
@@ -18427,6 +18660,27 @@ void conv2d_forward(cpu::queue& queue, const convolution& how, std::size_t sampl
   if (detail::is_depthwise(how) && detail::depthwise_outputs(queue, how, output, input, weight, then)) return;
   if (!detail::gather_outputs(queue, detail::widest_instruction_set(), how, samples, output, input, weight, then))
     detail::conv2d_forward_plain(queue, how, samples, output, input, weight, then);
+}
+
+// With a weight that its owner has packed: the same bits.
+template <std::floating_point T>
+void conv2d_forward(cpu::queue& queue, const convolution& how, std::size_t samples, matrix<T> output,
+                    const std::type_identity_t<T>* input, const std::type_identity_t<T>* weight, packed_weight<T> packed,
+                    const std::type_identity_t<epilogue<T>>& then) {
+  const detail::instruction_set isa = detail::widest_instruction_set();
+  const bool is_read = packed.replaces(weight) && packed.format == weight_format::own && how.groups == 1 &&
+                       !detail::is_depthwise(how) && detail::reads_packed_weights(isa);
+  if (is_read) {
+#if CAIRN_WITH_ONEDNN
+    if constexpr (std::is_same_v<T, float>)
+      if (detail::forward_by_onednn(queue, how, samples, output, input, weight, then)) return;
+#endif
+    if (how.is_product())
+      return matmul(queue, output, {input, output.rows, how.in_channels}, {weight, how.out_channels, how.in_channels}, packed,
+                    then);
+    if (detail::gather_outputs(queue, isa, how, samples, output, input, weight, then, packed.data)) return;
+  }
+  conv2d_forward(queue, how, samples, output, input, weight, then);
 }
 
 template <class T>
@@ -21649,8 +21903,10 @@ CAIRN_KERNELS_END
                                       const accumulated<T>*);                                                                    \
   EXTERN template void standardize_backward<T>(cpu::queue&, std::size_t, std::size_t, T*, const T*, const accumulated<T>*);
 
-// Products by packed weights, and in parts of ops, are of float or double.
+// Products and convolutions by packed weights, and products in parts of ops, are of float or double.
 #define CAIRN_COMPILED_PRODUCTS(EXTERN, T)                                                                                       \
+  EXTERN template void conv2d_forward<T>(cpu::queue&, const convolution&, std::size_t, matrix<T>, const T*, const T*,            \
+                                         packed_weight<T>, const epilogue<T>&);                                                  \
   EXTERN template void matmul<T>(cpu::queue&, matrix<T>, matrix<const T>, matrix<const T>, packed_weight<T>,                     \
                                  const epilogue<T>&);                                                                            \
   EXTERN template void matmul_in_part<T>(std::span<std::byte>, matrix<T>, matrix<const T>, matrix<const T>, transpose,           \
@@ -24680,7 +24936,7 @@ struct backward_call {
 //                       large as the innermost extent of its output. Input gradients may lie on inputs [false]
 //   strided             it obeys call.output_stride [false]
 //   packs_weight        its first parameter, of rank 2 or more, is the weight of products, which it can read from call.packed
-//                       where that replaces() the weight [false]
+//                       where that replaces() the weight; one of rank 2 also in fewer bytes [false]
 //   takes_tokens_apart  it makes of each token of a text what it makes of that token alone, but for what it keeps [false]
 //   keeps_per_token(in) elements of each token of a text that it keeps: see layer/kept_tokens.hpp [none]
 //   options_are_right   whether its template arguments are valid. If not, its right<L>() has a static_assert that fails with a
@@ -25731,9 +25987,7 @@ struct Conv2d : detail::conv2d_message {
 
   static constexpr reads backward_reads = reads::input;
   static constexpr bool input_gradient_on_input = true; // the gradient of the weight is made first
-  static constexpr bool fuses = true;
-  static constexpr bool adds = true, strided = true;
-  static constexpr bool skips_gradients = true;
+  static constexpr bool fuses = true, adds = true, strided = true, skips_gradients = true, packs_weight = options.groups == 1;
 
   static constexpr bool accepts(const arguments& in) { return options.accepts(in[0]) && in[0].last() == In; }
   static constexpr tensor outputs(const arguments& in) {
@@ -25765,7 +26019,9 @@ struct Conv2d : detail::conv2d_message {
     if constexpr (has_bias) then.bias = call.parameters[1];
     if (call.addend != nullptr) then.addend = {call.addend, pixels, Out};
     const ops::matrix<T> output{call.outputs[0], pixels, Out, call.output_stride == 0 ? Out : call.output_stride};
-    conv2d_forward(queue, how, call.rows, output, call.inputs[0], call.parameters[0], then);
+    if constexpr (packs_weight && detail::convolves_by_packed<Queue, T>)
+      conv2d_forward(queue, how, call.rows, output, call.inputs[0], call.parameters[0], call.packed, then);
+    else conv2d_forward(queue, how, call.rows, output, call.inputs[0], call.parameters[0], then);
   }
 
   template <class T, detail::conv2d_runs_on<T> Queue>
@@ -26220,6 +26476,7 @@ struct description {
   std::array<tensor_set, most_tensors> depends{}; // by output: which of the taken inputs it has a derivative by
   value_list after{};                             // the whole value after the element
   tensor_set idle = 0;                            // outputs of a block that each, alone, do not use every stage inside
+  bool together = false;                          // all that it makes must be used, or nothing
 
   // Appends to the outputs the tensors that pass by.
   constexpr void pass_by(const value_list& value) {
@@ -29262,6 +29519,8 @@ struct chain_facts {
 //                              run it; backward finishes the gradients of the last chain first
 //   enters(value, c)           the value that chain c takes, if it is not the block's; then every tensor that the chain makes is
 //                              used
+//   unused_output              the diagnostic if only some of the tensors that it makes are used, of a block whose join() sets
+//                              out.together
 //   policies                   a pack: the policy of each chain, if they differ
 //   part_name                  chain c and its layers are named part_name + (c + 1) in a state_dict, if they have such names
 //   names_parts                if false, the layers of its one chain have the block's name in a state_dict
@@ -30125,6 +30384,7 @@ constexpr void walk_backward(const std::uint32_t* order, tensor_set used, walked
     if (own[e] != 0 && (behind & own[e]) == 0 && out.idle == no_fault) out.idle = i;
     const tensor_set needed = behind & own[e];
     if (needed != 0 && (needed & ~out.of[e].idle) == 0) out.idle_inside = true;
+    if (out.of[e].together && needed != 0 && needed != own[e]) out.idle_inside = true;
     out.used[e] = static_cast<tensor_set>(out.used[e] | behind);
     out.gradients[i] = static_cast<tensor_set>(out.of[e].uses(behind) & able[e]);
   }
@@ -30410,7 +30670,10 @@ struct value_diagnostic {
   template <std::size_t I>
   static auto in_block() {
     using element = pack_element<I, elements>;
-    if constexpr (is_block<element> && values.of[I].idle != 0) return in_chains<I>(typename made_of<element>::parts{});
+    constexpr tensor_set made = with_gradient(values.of[I].after) & first_tensors(values.of[I].gives);
+    if constexpr (is_block<element> && values.of[I].together && (values.used[I] & made) != made)
+      return type_of<typename made_of<element>::unused_output>{};
+    else if constexpr (is_block<element> && values.of[I].idle != 0) return in_chains<I>(typename made_of<element>::parts{});
     else return type_of<nothing_wrong>{};
   }
   template <std::size_t I, std::size_t... Others>
@@ -32879,12 +33142,13 @@ struct packed_parameters {
   std::size_t count = 0;
   std::size_t begin = 0; // where the parameters of the chain begin
 
-  // Of the weight that begins at this element of the chain's parameters.
+  // Of the weight that begins at this element of the chain's parameters. In fewer bytes there may be none.
   ops::packed_weight<T> of(const T* weight, std::size_t at) const {
     const std::size_t element = begin + at;
     if (format == ops::weight_format::own) return {weight, data + element * sizeof(T), format};
     const packed_place* const found =
         std::lower_bound(places, places + count, element, [](const packed_place& p, std::size_t e) { return p.begin < e; });
+    if (found == places + count || found->begin != element) return {};
     return {weight, data + found->byte, format};
   }
 };
@@ -33698,6 +33962,114 @@ struct made_of<Gated<F, G>> {
 
 } // namespace cairn::detail
 
+// cairn/net/heads.hpp
+
+namespace cairn::multi {
+
+// (f(x), g(x), ...), a tensor from each head: the last block of a network that learns several things at once. A head is a layer
+// or a Sequential; all of them take the first tensor, and each makes one of any shape. There are at most 4.
+//
+//   using Net = Sequential<Linear<784, 64>, ReLU, multi::Heads<Linear<64, 10>, Sequential<Linear<64, 16>, ReLU, Linear<16, 4>>>>;
+//   trainer<with_all_outputs<Net>, multi::losses<CrossEntropyLoss, MSELoss>, AdamW, batch<64>> train{AdamW{}};
+//
+// A head writes into the tensor that it makes, without a copy. The gradient of the input is summed from the last head to the
+// first, as that of a Concat. Every head must be used: by with_all_outputs, or by a layer that takes all tensors.
+template <class... Chains>
+struct Heads {};
+
+} // namespace cairn::multi
+
+namespace cairn::detail {
+
+struct heads_message {
+  template <class Wrong>
+  static constexpr bool right() {
+    static_assert(is_right<Wrong>, "multi::Heads: it has one to four heads, no head is empty, and each makes one tensor of its "
+                                   "input; see wrong_heads<type, what it takes>");
+    return false;
+  }
+};
+struct unused_head_message {
+  template <class Wrong>
+  static constexpr bool right() {
+    static_assert(is_right<Wrong>,
+                  "multi::Heads: a head of this block is used by no layer after it and not by the loss, which takes the first "
+                  "tensor; train with_all_outputs<Net> by multi::losses<...> or step_by(), or leave the head out; see "
+                  "unused_head<type>");
+    return false;
+  }
+};
+
+// Heads that do not fit their input, and one of which nothing is used.
+template <class Block, class Takes = void>
+struct wrong_heads : heads_message {};
+template <class Block>
+struct unused_head : unused_head_message {};
+
+template <class... Chains>
+struct made_of<multi::Heads<Chains...>> {
+  static constexpr part_kind as = part_kind::block;
+  static constexpr std::string_view name = "Heads";
+  static constexpr std::size_t heads = sizeof...(Chains);
+  static constexpr bool is_right = heads > 0 && heads <= most_tensors;
+  using parts = pack<Chains...>;
+  using policy = store_all;
+  using wrong = wrong_heads<multi::Heads<Chains...>>;
+  using empty = wrong;
+  using unused_output = unused_head<multi::Heads<Chains...>>;
+  template <class Takes, class...>
+  using wrong_ends = wrong_heads<multi::Heads<Chains...>, Takes>;
+  template <class... Parts>
+  using with = multi::Heads<Parts...>;
+
+  static constexpr void join(const value_list& value, const description* chains, description& out) {
+    if (heads + value.count - 1 > most_tensors) return; // with those that pass by
+    for (std::size_t c = 0; c < heads; ++c) {
+      if (!makes_one_tensor(chains[c])) return;
+      out.after.push_back(chains[c].after[0]);
+      out.depends[c] = 1;
+    }
+    out.accepts = true;
+    out.together = true;
+    out.pass_by(value);
+  }
+
+  // The last layer of a head writes to the block's tensor. The first one adds to the gradient of the others where it can.
+  static constexpr chain_ends ends(const element_facts& first, const element_facts&) {
+    return {.adds_input_gradient = first.adds};
+  }
+
+  static constexpr stage as_stage(const chain_facts* chains) {
+    stage s = stage_without_chains();
+    for (std::size_t c = 0; c < heads; ++c) { // backward begins with the last head, which writes where the others add
+      add_chain(s, chains[c], {.adds_gradient = c + 1 < heads});
+      s.reads_output = s.reads_output || chains[c].reads_output;
+    }
+    return s;
+  }
+
+  template <class Queue, class AllChains, class Frame>
+  static void forward(Queue& queue, const AllChains& chains, const Frame& block, bool tape, bool output) {
+    for (std::size_t c = 0; c < heads; ++c) {
+      Frame inside = chains[c].enter(block);
+      inside.outputs = one_tensor(block.outputs[c]);
+      forward_chain(queue, chains[c], inside, tape, output);
+    }
+  }
+
+  template <class Queue, class AllChains, class Frame>
+  static void backward(Queue& queue, const AllChains& chains, const Frame& block) {
+    for (std::size_t c = heads; c-- > 0;) {
+      Frame inside = chains[c].enter(block);
+      inside.outputs = one_tensor(block.outputs[c]);
+      inside.output_gradients = one_tensor(block.output_gradients[c]);
+      backward_in_turn(queue, chains, c, inside);
+    }
+  }
+};
+
+} // namespace cairn::detail
+
 // cairn/net/in_float.hpp
 
 namespace cairn {
@@ -33787,8 +34159,8 @@ struct made_of<in_float<Layers...>> : made_of<parts_in_float<enter_float<typenam
 namespace cairn {
 
 // The same function as Model, for a network whose last value has several tensors: all of them are outputs, not the first alone.
-// trainer::step_by() computes a loss from all of them, and evaluate() returns an array of them. So one body can have several
-// heads, each with a loss of its own.
+// multi::losses<...> is a loss for each, trainer::step_by() computes one from all, and evaluate() returns an array of them. So
+// one body can have several heads (multi::Heads), each with a loss of its own.
 //
 // It wraps a whole network, as in trainer<with_all_outputs<Net>, ...>, model<with_all_outputs<Net>, batch<64>> or
 // ddp<with_all_outputs<Net>, Communicator>. It goes around a checkpoint of all of it, and on either side of a fused_update or
@@ -37191,6 +37563,460 @@ struct loss_at_run_time : loss_at_run_time_message {};
 
 } // namespace cairn::detail
 
+// cairn/train/samples.hpp
+
+namespace cairn::detail {
+
+// A contiguous array of numbers with data() and size(): a std::span, a std::vector, a tensor_view, a std::array, an xtensor.
+// It is read in place.
+template <class Range>
+concept numbers = requires(const Range& r) {
+  { r.size() } -> std::convertible_to<std::size_t>;
+  requires std::is_pointer_v<decltype(r.data())>;
+  requires std::is_arithmetic_v<std::remove_cvref_t<decltype(*r.data())>> ||
+               floating_element<std::remove_cvref_t<decltype(*r.data())>>;
+};
+
+template <numbers Range>
+using number_of = std::remove_cvref_t<decltype(*std::declval<const Range&>().data())>;
+
+// Throws input_error if an array has strides and is not contiguous, with the last axis fastest.
+template <class Range>
+void check_layout(const Range& range, const char* where) {
+  if constexpr (requires {
+                  range.shape().size();
+                  range.strides().size();
+                }) {
+    std::size_t expected = 1;
+    for (std::size_t axis = range.shape().size(); axis-- > 0;) {
+      const auto extent = static_cast<std::size_t>(range.shape()[axis]);
+      if (extent > 1 && static_cast<std::size_t>(range.strides()[axis]) != expected)
+        throw input_error(std::string(where) + ": expected numbers in row-major order without gaps (a stride of " +
+                          std::to_string(expected) + " on axis " + std::to_string(axis) + "), found a stride of " +
+                          std::to_string(range.strides()[axis]) + "; pass a contiguous row-major array");
+      expected *= extent;
+    }
+  }
+}
+
+// A pointer to the first number. The data() of an xtensor view is that of the array; data_offset() is where the view begins.
+template <class Range>
+auto* first_number(const Range& range) {
+  if constexpr (requires { range.data_offset(); }) return range.data() + static_cast<std::ptrdiff_t>(range.data_offset());
+  else return range.data();
+}
+
+inline std::string extents_text(const shape& s) {
+  std::string text = "(";
+  for (std::size_t axis = 0; axis < s.rank; ++axis) text += (axis == 0 ? "" : ", ") + std::to_string(s[axis]);
+  return text + ")";
+}
+
+// Compares the extents of one sample, in an array that knows its extents, with the expected ones; throws input_error if they
+// differ. A sample of the same size is accepted too where either has only one axis: an image has its rows one after another,
+// flattened or not.
+inline void check_sample(const shape& found, const shape& expected, const char* where) {
+  if (found == expected || (found.size() == expected.size() && (found.rank < 2 || expected.rank < 2))) return;
+  throw input_error(std::string(where) + ": expected samples of the shape " + extents_text(expected) +
+                    ", found samples of the shape " + extents_text(found));
+}
+
+// Returns the number of samples. Throws input_error if it is not 1 … `most`, or if the last sample is incomplete.
+template <class Range>
+std::size_t count_rows(const Range& range, const shape& sample, std::size_t most, const char* where) {
+  check_layout(range, where);
+  const auto size = static_cast<std::size_t>(range.size());
+  const std::size_t each = sample.size();
+  if constexpr (requires { check_sample(range.sample_shape(), sample, where); }) {
+    check_sample(range.sample_shape(), sample, where);
+  } else if constexpr (requires {
+                         range.shape().size();
+                         range.shape()[0];
+                       }) {
+    const std::size_t axes = range.shape().size();
+    shape found;
+    for (std::size_t axis = 1; axis < axes && axis <= shape::max_rank; ++axis)
+      found.push_back(static_cast<std::size_t>(range.shape()[axis]));
+    if (axes > 1) check_sample(found, sample, where);
+  }
+  if (size == 0 || size % each != 0)
+    throw input_error(std::string(where) + ": expected samples of " + std::to_string(each) + " numbers, found " +
+                      std::to_string(size) + " numbers, which is no whole number of samples");
+  const std::size_t rows = size / each;
+  if (rows > most)
+    throw input_error(std::string(where) + ": expected at most " + std::to_string(most) +
+                      " samples, the batch that was planned for, found " + std::to_string(rows) +
+                      "; give fewer at a time or raise batch<" + std::to_string(most) + ">");
+  return rows;
+}
+
+} // namespace cairn::detail
+
+// cairn/train/wrong_arguments.hpp
+
+// Invalid arguments of a trainer's functions, as diagnostics in an error message (core/explain.hpp).
+namespace cairn::detail {
+
+// Returns true, or is an error. The static_assert is in a function: one in a class gives clang more errors where it is used.
+template <std::size_t Parameters>
+constexpr bool has_possible_size() {
+  static_assert(Parameters < too_many,
+                "trainer: this network has 2^48 parameters or more, which no machine has memory for; make its layers narrower");
+  return true;
+}
+
+struct inputs_message {
+  template <class Inputs>
+  static constexpr bool right() {
+    static_assert(!Inputs::are_integers,
+                  "trainer: this array is for an integers<...> or an integer_constant<...> of the network's "
+                  "Inputs; it must be one of std::int32_t, as in a std::vector<int>; see "
+                  "wrong_inputs<found, expected>");
+    static_assert(Inputs::are_integers || is_right<Inputs>,
+                  "trainer: inputs must have the trainer's element type, float where that is one of 16 bits; "
+                  "see wrong_inputs<found, expected>");
+    return false;
+  }
+};
+struct targets_message {
+  template <class Targets>
+  static constexpr bool right() {
+    static_assert(!Targets::takes_integers, "trainer: this loss takes no targets of this type, but integers: the number of a "
+                                            "class for each, as in a std::vector<int>; see wrong_targets<loss, found>");
+    static_assert(!Targets::takes_numbers, "trainer: this loss takes no targets of this type, but the numbers that the network "
+                                           "makes, as in a std::vector<float>, of a network of double std::vector<double>; see "
+                                           "wrong_targets<loss, found>");
+    static_assert(Targets::takes_integers || Targets::takes_numbers,
+                  "trainer: this loss takes no targets of this type; see wrong_targets<loss, found>");
+    return false;
+  }
+};
+struct function_message {
+  template <class Networks>
+  static constexpr bool right() {
+    static_assert(is_right<Networks>, "trainer: the parameters of a network that computes something else have no place here; see "
+                                      "other_function<this network, that network>");
+    return false;
+  }
+};
+
+template <class Found, class Expected>
+struct wrong_inputs : inputs_message {
+  static constexpr bool are_integers = std::is_same_v<Expected, std::int32_t>;
+};
+template <class Loss, class Found>
+struct wrong_targets : targets_message {
+  static constexpr bool takes_numbers = Loss::template takes<float, float>;
+  static constexpr bool takes_integers = !takes_numbers && Loss::template takes<float, int>;
+};
+template <class Own, class Other>
+struct other_function : function_message {};
+
+} // namespace cairn::detail
+
+// cairn/train/losses/taken_loss.hpp
+
+namespace cairn::detail {
+
+// Checks the targets of a step before anything runs, so that an error changes nothing: as many as the loss wants for each of
+// `rows` samples, and at most `most` samples.
+template <class Loss, class T, numbers Targets>
+void check_targets(const Loss& function, std::size_t rows, const Targets& targets, const shape& output, std::size_t most) {
+  if constexpr (!Loss::template takes<T, number_of<Targets>>) refuse<wrong_targets<Loss, number_of<Targets>>>();
+  const std::size_t found = count_rows(targets, shape{Loss::targets_per_sample(output)}, most, "trainer, targets");
+  if (found != rows)
+    throw input_error("trainer: expected targets for " + std::to_string(rows) + " samples, as many as there are inputs, found " +
+                      std::to_string(found));
+  if constexpr (requires { function.check_targets(first_number(targets), rows, output); })
+    function.check_targets(first_number(targets), rows, output);
+}
+
+// The constants of a loss that its ops read, and their largest number.
+template <class T, class Loss>
+std::span<const T> constants_of(const Loss& function) {
+  if constexpr (requires { function.template constants<T>(); }) return function.template constants<T>();
+  else return {};
+}
+template <class Loss>
+constexpr std::size_t most_constants(const shape& output) {
+  if constexpr (requires { Loss::most_constants(output); }) return Loss::most_constants(output);
+  else return 0;
+}
+
+// Writes the constants of a loss, if it has some, to memory that has room for `bytes`. Throws input_error if there are more.
+template <class T, class Queue, class Loss>
+bool send_constants(Queue& queue, std::byte* to, const Loss& function, std::size_t bytes) {
+  const std::span<const T> numbers = constants_of<T>(function);
+  if (numbers.empty()) return false;
+  if (numbers.size_bytes() > bytes)
+    throw input_error("trainer: expected a loss with at most " + std::to_string(bytes / sizeof(T)) +
+                      " numbers of its own, found " + std::to_string(numbers.size()));
+  upload(queue, numbers.size(), reinterpret_cast<T*>(to), numbers.data());
+  return true;
+}
+
+// The memory that ops of a loss use: bytes for the targets of a batch, for the widest type of target, and for the constants. A
+// loss that is several has its own (losses_of_heads.hpp).
+template <class Plan, class Sum, class Loss>
+struct judged_memory {
+  static constexpr std::size_t targets_per_sample = Loss::targets_per_sample(Plan::output_shape);
+  static constexpr std::size_t targets_of(std::size_t rows) {
+    return align_up(rows * targets_per_sample * sizeof(std::uint64_t));
+  }
+  static constexpr std::size_t targets = targets_of(Plan::batch);
+  static constexpr std::size_t constants = align_up(most_constants<Loss>(Plan::output_shape) * sizeof(Sum));
+
+  // Returns whether an op was put on the queue.
+  template <class Queue>
+  static bool send(Queue& queue, std::byte* to, const Loss& function) {
+    return send_constants<Sum>(queue, to, function, constants);
+  }
+};
+
+// Memory that ops can access: the targets and the loss's constants, which they read, and the loss, which they write.
+struct judged_at {
+  const void* targets = nullptr;
+  const void* constants = nullptr;
+  double* loss = nullptr;
+  const double* gradient_scale = nullptr; // null: 1
+};
+
+// Whether a loss multiplies its derivative by a scale.
+template <class Loss>
+concept scales_gradient = requires { requires Loss::scales_gradient; };
+
+// Puts the loss of `rows` outputs on the queue, and its derivative by them unless `gradient` is null.
+template <class Loss, class T, class Queue, class Target>
+void take_loss(const Loss& function, Queue& queue, std::size_t rows, const shape& output_shape, const Target* targets,
+               const judged_at& at, const T* output, T* gradient) {
+  loss_call<T, Target> call;
+  call.rows = rows;
+  call.output_shape = &output_shape;
+  call.output = output;
+  call.targets = targets;
+  call.output_gradient = gradient;
+  call.loss = at.loss;
+  call.constants = static_cast<const accumulated<T>*>(at.constants);
+  call.gradient_scale = at.gradient_scale;
+  if constexpr (Loss::template takes<T, Target>) function.run(queue, call); // else there is an error
+}
+
+// Puts the loss of a strip of the outputs on the queue, and its derivative in the place of the outputs. The targets are those of
+// all rows.
+template <class Loss, class T, class Queue, class Target>
+void take_loss_of_strip(const Loss& function, Queue& queue, const typename loss_in_strips<T>::strip& of, const Target* targets,
+                        const judged_at& at) {
+  const shape row{of.columns};
+  loss_call<T, Target> call;
+  call.rows = of.rows;
+  call.output_shape = &row;
+  call.output = call.output_gradient = of.output;
+  call.targets = targets;
+  call.loss = at.loss;
+  call.constants = static_cast<const accumulated<T>*>(at.constants);
+  call.gradient_scale = at.gradient_scale;
+  call.first_row = of.first;
+  call.all_rows = of.all;
+  if constexpr (Loss::template takes<T, Target>) function.run(queue, call); // else there is an error
+}
+
+} // namespace cairn::detail
+
+// cairn/train/losses/losses_of_heads.hpp
+
+namespace cairn::multi {
+
+// A loss for each output of a with_all_outputs, in their order, in the place of a trainer's loss. The loss of a step is the sum
+// of all, each times its weight, added in this order as doubles. Losses and weights are options of a trainer:
+//
+//   trainer<with_all_outputs<Net>, multi::losses<CrossEntropyLoss, MSELoss>, AdamW, batch<64>> train{
+//       AdamW{}, {.loss = {{CrossEntropyLoss{.label_smoothing = 0.1}, MSELoss{}}, {1.0, 0.5}}}};
+//   const double loss = train.step(images, multi::targets(labels, boxes));
+//   const auto [of_classes, of_boxes] = train.head_losses(); // not weighted
+//
+// The derivative of a loss is multiplied by its weight before it is rounded to the network's element type, if the loss has
+// scales_gradient, as all of this library have; else after it. A weight that is not finite is an input_error.
+template <class... Losses>
+struct losses {
+  static constexpr std::size_t count = sizeof...(Losses);
+  static constexpr bool scales_gradient = (detail::scales_gradient<Losses> && ...);
+
+  std::tuple<Losses...> each{};
+  std::array<double, count> weights = [] {
+    std::array<double, count> ones{};
+    ones.fill(1);
+    return ones;
+  }();
+
+  // All numbers, which the ranks of a job compare before they begin: the weights, then for each loss how many numbers it has, and
+  // those.
+  std::vector<double> settings() const {
+    std::vector<double> all(weights.begin(), weights.end());
+    const auto add = [&](const auto& one) {
+      std::vector<double> own;
+      if constexpr (detail::has_settings<std::remove_cvref_t<decltype(one)>>)
+        for (const double number : one.settings()) own.push_back(number);
+      all.push_back(static_cast<double>(own.size()));
+      all.insert(all.end(), own.begin(), own.end());
+    };
+    std::apply([&](const auto&... one) { (add(one), ...); }, each);
+    return all;
+  }
+};
+
+} // namespace cairn::multi
+
+namespace cairn::types {
+
+// The loss of an evaluation with multi::losses: the weighted sum, which it converts to, and the loss of each head without its
+// weight.
+template <std::size_t Heads>
+struct loss_of_heads {
+  double total = 0;
+  std::array<double, Heads> heads{};
+
+  constexpr operator double() const { return total; }
+};
+
+} // namespace cairn::types
+
+namespace cairn::detail {
+
+template <class Loss>
+inline constexpr bool are_losses = false;
+template <class... Losses>
+inline constexpr bool are_losses<multi::losses<Losses...>> = true;
+
+// Calls f(std::integral_constant<std::size_t, K>) for every head.
+template <std::size_t Heads, class F>
+constexpr void each_head(const F& f) {
+  [&]<std::size_t... K>(std::index_sequence<K...>) {
+    (f(std::integral_constant<std::size_t, K>{}), ...);
+  }(std::make_index_sequence<Heads>{});
+}
+
+struct no_losses_message {
+  template <class Wrong>
+  static constexpr bool right() {
+    static_assert(is_right<Wrong>,
+                  "multi::losses: expected a network whose outputs are all used, and a loss for each of them; write "
+                  "trainer<with_all_outputs<Net>, multi::losses<CrossEntropyLoss, MSELoss>, ...> with as many losses as the last "
+                  "value has tensors; see losses_without_outputs<losses, outputs>");
+    return false;
+  }
+};
+struct loss_at_head_message {
+  template <class Wrong>
+  static constexpr bool right() {
+    static_assert(is_right<Wrong>, "multi::losses: the loss of this head does not accept what the head makes, or does not say so "
+                                   "in constant expressions; see loss_at_head<head (0 is the first), loss, dims<what it makes>>");
+    return false;
+  }
+};
+// Another number of losses than outputs; and a loss that does not fit its head.
+template <class Losses, std::size_t Outputs>
+struct losses_without_outputs : no_losses_message {};
+template <std::size_t Head, class Loss, class Output>
+struct loss_at_head : loss_at_head_message {};
+
+// A loss that is one of several is checked like one alone.
+template <class Queue, class T>
+constexpr auto first_wrong_loss() {
+  return type_of<nothing_wrong>{};
+}
+template <class Queue, class T, class First, class... Others>
+constexpr auto first_wrong_loss() {
+  if constexpr (checked_loss<First, Queue, T>::steps != 5) return type_of<checked_loss<First, Queue, T>>{};
+  else return first_wrong_loss<Queue, T, Others...>();
+}
+struct right_losses {
+  static constexpr int steps = 5;
+};
+template <class... Losses, class Queue, class T>
+struct checked_loss<multi::losses<Losses...>, Queue, T>
+    : std::conditional_t<((checked_loss<Losses, Queue, T>::steps == 5) && ...), right_losses,
+                         typename decltype(first_wrong_loss<Queue, T, Losses...>())::type> {};
+
+// The output of head K, in the place of a plan's output.
+template <class Plan, std::size_t K>
+struct output_of_head {
+  static constexpr shape output_shape = Plan::outputs[K].extents;
+  static constexpr tensor value = Plan::outputs[K];
+};
+
+// The first loss that does not fit its head; nothing_wrong if all fit.
+template <class Plan, class Losses>
+struct losses_diagnostic;
+template <class Plan, class... Losses>
+struct losses_diagnostic<Plan, multi::losses<Losses...>> {
+  template <std::size_t K = 0>
+  static auto find() {
+    if constexpr (K == sizeof...(Losses)) return type_of<nothing_wrong>{};
+    else {
+      using loss = pack_element<K, pack<Losses...>>;
+      using output = output_of_head<Plan, K>;
+      using wrong = loss_at_head<K, loss, typename tensor_type<output>::type>;
+      if constexpr (!answers_in_constants<loss, output>) return type_of<wrong>{};
+      else if constexpr (!loss::accepts(output::output_shape)) return type_of<wrong>{};
+      else return find<K + 1>();
+    }
+  }
+  static auto diagnostic() {
+    if constexpr (!Plan::all_outputs || Plan::outputs.count != sizeof...(Losses))
+      return type_of<losses_without_outputs<multi::losses<Losses...>, Plan::all_outputs ? Plan::outputs.count : 1>>{};
+    else return find();
+  }
+  using type = typename decltype(diagnostic())::type;
+};
+
+// The memory that ops of several losses use: the constants of each, then numbers of type double, one for each head in each of
+// three lists.
+template <class Plan, class Sum, class... Losses>
+struct judged_memory<Plan, Sum, multi::losses<Losses...>> {
+  static constexpr std::size_t count = sizeof...(Losses);
+  template <std::size_t K>
+  using loss = pack_element<K, pack<Losses...>>;
+  template <std::size_t K>
+  static constexpr shape output = output_of_head<Plan, K>::output_shape;
+
+  static constexpr std::size_t doubles = align_up(count * sizeof(double));
+  static constexpr std::size_t losses_at = 0, weights_at = doubles, scales_at = 2 * doubles; // scales: weights times loss scale
+  static constexpr auto constants_at = [] {
+    std::array<std::size_t, count + 1> at{3 * doubles};
+    each_head<count>([&](auto k) { at[k + 1] = at[k] + align_up(most_constants<loss<k>>(output<k>) * sizeof(Sum)); });
+    return at;
+  }();
+  static constexpr std::size_t constants = constants_at[count];
+
+  static constexpr std::size_t targets_per_sample = [] {
+    std::size_t sum = 0;
+    each_head<count>([&](auto k) { sum += loss<k>::targets_per_sample(output<k>); });
+    return sum;
+  }();
+  static constexpr std::size_t targets = [] {
+    std::size_t sum = 0;
+    each_head<count>([&](auto k) { sum += judged_memory<output_of_head<Plan, k>, Sum, loss<k>>::targets_of(Plan::batch); });
+    return sum;
+  }();
+
+  // Writes the weights and the constants of all losses to that memory. Throws input_error for numbers that do not fit.
+  template <class Queue>
+  static bool send(Queue& queue, std::byte* to, const multi::losses<Losses...>& all) {
+    for (std::size_t k = 0; k < count; ++k)
+      check_number(("multi::losses: expected a finite weight of head " + std::to_string(k)).c_str(), all.weights[k],
+                   std::numeric_limits<double>::lowest());
+    static constexpr std::array<double, count> none{}; // of a step that was not made yet
+    upload(queue, count, reinterpret_cast<double*>(to + losses_at), none.data());
+    upload(queue, count, reinterpret_cast<double*>(to + weights_at), all.weights.data());
+    each_head<count>([&](auto k) {
+      send_constants<Sum>(queue, to + constants_at[k], std::get<k>(all.each), constants_at[k + 1] - constants_at[k]);
+    });
+    return true;
+  }
+};
+
+} // namespace cairn::detail
+
 // cairn/train/optimizers/optimizer.hpp
 
 namespace cairn::detail {
@@ -37414,68 +38240,6 @@ struct checked_optimizer : optimizer_message {
 
 } // namespace cairn::detail
 
-// cairn/train/wrong_arguments.hpp
-
-// Invalid arguments of a trainer's functions, as diagnostics in an error message (core/explain.hpp).
-namespace cairn::detail {
-
-// Returns true, or is an error. The static_assert is in a function: one in a class gives clang more errors where it is used.
-template <std::size_t Parameters>
-constexpr bool has_possible_size() {
-  static_assert(Parameters < too_many,
-                "trainer: this network has 2^48 parameters or more, which no machine has memory for; make its layers narrower");
-  return true;
-}
-
-struct inputs_message {
-  template <class Inputs>
-  static constexpr bool right() {
-    static_assert(!Inputs::are_integers,
-                  "trainer: this array is for an integers<...> or an integer_constant<...> of the network's "
-                  "Inputs; it must be one of std::int32_t, as in a std::vector<int>; see "
-                  "wrong_inputs<found, expected>");
-    static_assert(Inputs::are_integers || is_right<Inputs>,
-                  "trainer: inputs must have the trainer's element type, float where that is one of 16 bits; "
-                  "see wrong_inputs<found, expected>");
-    return false;
-  }
-};
-struct targets_message {
-  template <class Targets>
-  static constexpr bool right() {
-    static_assert(!Targets::takes_integers, "trainer: this loss takes no targets of this type, but integers: the number of a "
-                                            "class for each, as in a std::vector<int>; see wrong_targets<loss, found>");
-    static_assert(!Targets::takes_numbers, "trainer: this loss takes no targets of this type, but the numbers that the network "
-                                           "makes, as in a std::vector<float>, of a network of double std::vector<double>; see "
-                                           "wrong_targets<loss, found>");
-    static_assert(Targets::takes_integers || Targets::takes_numbers,
-                  "trainer: this loss takes no targets of this type; see wrong_targets<loss, found>");
-    return false;
-  }
-};
-struct function_message {
-  template <class Networks>
-  static constexpr bool right() {
-    static_assert(is_right<Networks>, "trainer: the parameters of a network that computes something else have no place here; see "
-                                      "other_function<this network, that network>");
-    return false;
-  }
-};
-
-template <class Found, class Expected>
-struct wrong_inputs : inputs_message {
-  static constexpr bool are_integers = std::is_same_v<Expected, std::int32_t>;
-};
-template <class Loss, class Found>
-struct wrong_targets : targets_message {
-  static constexpr bool takes_numbers = Loss::template takes<float, float>;
-  static constexpr bool takes_integers = !takes_numbers && Loss::template takes<float, int>;
-};
-template <class Own, class Other>
-struct other_function : function_message {};
-
-} // namespace cairn::detail
-
 // cairn/train/checked_training.hpp
 
 // Checks of a trainer's arguments before there is a trainer: each argument by itself, then whether they fit together. The
@@ -37657,6 +38421,7 @@ struct training_diagnostic {
     if constexpr (Plan::gives_input_gradient && Plan::values.gradients[0] == 0) return type_of<input_without_gradient<Model>>{};
     else if constexpr (Plan::parameter_block == 0 && !Plan::gives_input_gradient && !holds<nothing_frozen, net>)
       return type_of<nothing_learnt<Model>>{};
+    else if constexpr (are_losses<Loss>) return type_of<typename losses_diagnostic<Plan, Loss>::type>{};
     else if constexpr (!answers_in_constants<Loss, Plan>) return type_of<loss_at_run_time<Loss, output>>{};
     else if constexpr (!Loss::accepts(Plan::output_shape)) return type_of<loss_joint<Loss, last, output>>{};
     else if constexpr (Plan::head::in_strips && !runs_in_strips<Loss, typename Device::queue, T>())
@@ -37699,9 +38464,10 @@ struct packing {
 
 // Calls f(begin, matrix of the weight's extents without memory) for each weight that layers may read as packed, where `begin` is
 // its place among the parameters, in elements. A weight that several layers share is passed several times; the parameters of
-// frozen blocks, which lie elsewhere, are not passed.
+// frozen blocks, which lie elsewhere, are not passed. A weight of more than two axes, such as that of a convolution, has no other
+// format than `own`.
 template <class T, class Queue, class F>
-void for_each_packed_weight(const program<T, Queue>& p, std::size_t begin, const F& f) {
+void for_each_packed_weight(const program<T, Queue>& p, ops::weight_format format, std::size_t begin, const F& f) {
   if (p.is_frozen) return;
   for (std::size_t i = 0; i < p.size(); ++i) {
     const auto& e = p.at(i);
@@ -37709,10 +38475,11 @@ void for_each_packed_weight(const program<T, Queue>& p, std::size_t begin, const
       const std::size_t owner = owner_of_weight(p, i);
       const tensor& weight = p.at(owner).parameters[0];
       const std::size_t rows = weight.extents[0];
-      f(begin + p.parameter_begin[owner], matrix<const T>{nullptr, rows, weight.size() / rows});
+      if (format == ops::weight_format::own || weight.rank() == 2)
+        f(begin + p.parameter_begin[owner], matrix<const T>{nullptr, rows, weight.size() / rows});
     }
     for (const auto& chain : e.chains)
-      for_each_packed_weight(*chain.code, begin + p.parameter_begin[i] + chain.parameter_begin, f);
+      for_each_packed_weight(*chain.code, format, begin + p.parameter_begin[i] + chain.parameter_begin, f);
   }
 }
 
@@ -37721,13 +38488,13 @@ template <class T, class Queue>
 bool reads_packed(const program<T, Queue>& code, ops::weight_format format = ops::weight_format::own) {
   bool are_read = false;
   if (format != ops::weight_format::own || reads_packed_weights(widest_instruction_set()))
-    for_each_packed_weight(code, 0, [&are_read](std::size_t, const auto&) { are_read = true; });
+    for_each_packed_weight(code, format, 0, [&are_read](std::size_t, const auto&) { are_read = true; });
   return are_read;
 }
 // Packs the weights of products for the kernels of this machine, each to the place that it has among the parameters.
 template <class T, class Queue>
 void pack_weights(const program<T, Queue>& code, T* to, const T* parameters) {
-  for_each_packed_weight(code, 0, [&](std::size_t begin, matrix<const T> weight) {
+  for_each_packed_weight(code, ops::weight_format::own, 0, [&](std::size_t begin, matrix<const T> weight) {
     weight.data = parameters + begin;
     pack_weight(widest_instruction_set(), ops::weight_format::own, to + begin, weight);
   });
@@ -37754,7 +38521,7 @@ public:
   void make(const T* parameters) {
     if constexpr (exist) {
       if (format_ == ops::weight_format::own) return pack_weights(code_, reinterpret_cast<T*>(memory_.data()), parameters);
-      for_each_packed_weight(code_, 0, [&](std::size_t begin, matrix<const T> weight) {
+      for_each_packed_weight(code_, format_, 0, [&](std::size_t begin, matrix<const T> weight) {
         const std::size_t byte =
             static_cast<std::size_t>(static_cast<const std::byte*>(lent().of(nullptr, begin).data) - memory_.data());
         weight.data = parameters + begin;
@@ -37769,7 +38536,7 @@ private:
   std::size_t find_places() {
     std::size_t bytes = 0;
     std::vector<std::pair<std::size_t, std::size_t>> sizes;
-    for_each_packed_weight(code_, 0, [&](std::size_t begin, const matrix<const T>& weight) {
+    for_each_packed_weight(code_, format_, 0, [&](std::size_t begin, const matrix<const T>& weight) {
       sizes.emplace_back(begin, packed_bytes<T>(format_, weight.rows, weight.columns));
     });
     std::sort(sizes.begin(), sizes.end());
@@ -37877,95 +38644,6 @@ private:
   std::vector<Context*> free_; // without the first one if that is wide
   std::size_t in_use_ = 0;
 };
-
-} // namespace cairn::detail
-
-// cairn/train/samples.hpp
-
-namespace cairn::detail {
-
-// A contiguous array of numbers with data() and size(): a std::span, a std::vector, a tensor_view, a std::array, an xtensor.
-// It is read in place.
-template <class Range>
-concept numbers = requires(const Range& r) {
-  { r.size() } -> std::convertible_to<std::size_t>;
-  requires std::is_pointer_v<decltype(r.data())>;
-  requires std::is_arithmetic_v<std::remove_cvref_t<decltype(*r.data())>> ||
-               floating_element<std::remove_cvref_t<decltype(*r.data())>>;
-};
-
-template <numbers Range>
-using number_of = std::remove_cvref_t<decltype(*std::declval<const Range&>().data())>;
-
-// Throws input_error if an array has strides and is not contiguous, with the last axis fastest.
-template <class Range>
-void check_layout(const Range& range, const char* where) {
-  if constexpr (requires {
-                  range.shape().size();
-                  range.strides().size();
-                }) {
-    std::size_t expected = 1;
-    for (std::size_t axis = range.shape().size(); axis-- > 0;) {
-      const auto extent = static_cast<std::size_t>(range.shape()[axis]);
-      if (extent > 1 && static_cast<std::size_t>(range.strides()[axis]) != expected)
-        throw input_error(std::string(where) + ": expected numbers in row-major order without gaps (a stride of " +
-                          std::to_string(expected) + " on axis " + std::to_string(axis) + "), found a stride of " +
-                          std::to_string(range.strides()[axis]) + "; pass a contiguous row-major array");
-      expected *= extent;
-    }
-  }
-}
-
-// A pointer to the first number. The data() of an xtensor view is that of the array; data_offset() is where the view begins.
-template <class Range>
-auto* first_number(const Range& range) {
-  if constexpr (requires { range.data_offset(); }) return range.data() + static_cast<std::ptrdiff_t>(range.data_offset());
-  else return range.data();
-}
-
-inline std::string extents_text(const shape& s) {
-  std::string text = "(";
-  for (std::size_t axis = 0; axis < s.rank; ++axis) text += (axis == 0 ? "" : ", ") + std::to_string(s[axis]);
-  return text + ")";
-}
-
-// Compares the extents of one sample, in an array that knows its extents, with the expected ones; throws input_error if they
-// differ. A sample of the same size is accepted too where either has only one axis: an image has its rows one after another,
-// flattened or not.
-inline void check_sample(const shape& found, const shape& expected, const char* where) {
-  if (found == expected || (found.size() == expected.size() && (found.rank < 2 || expected.rank < 2))) return;
-  throw input_error(std::string(where) + ": expected samples of the shape " + extents_text(expected) +
-                    ", found samples of the shape " + extents_text(found));
-}
-
-// Returns the number of samples. Throws input_error if it is not 1 … `most`, or if the last sample is incomplete.
-template <class Range>
-std::size_t count_rows(const Range& range, const shape& sample, std::size_t most, const char* where) {
-  check_layout(range, where);
-  const auto size = static_cast<std::size_t>(range.size());
-  const std::size_t each = sample.size();
-  if constexpr (requires { check_sample(range.sample_shape(), sample, where); }) {
-    check_sample(range.sample_shape(), sample, where);
-  } else if constexpr (requires {
-                         range.shape().size();
-                         range.shape()[0];
-                       }) {
-    const std::size_t axes = range.shape().size();
-    shape found;
-    for (std::size_t axis = 1; axis < axes && axis <= shape::max_rank; ++axis)
-      found.push_back(static_cast<std::size_t>(range.shape()[axis]));
-    if (axes > 1) check_sample(found, sample, where);
-  }
-  if (size == 0 || size % each != 0)
-    throw input_error(std::string(where) + ": expected samples of " + std::to_string(each) + " numbers, found " +
-                      std::to_string(size) + " numbers, which is no whole number of samples");
-  const std::size_t rows = size / each;
-  if (rows > most)
-    throw input_error(std::string(where) + ": expected at most " + std::to_string(most) +
-                      " samples, the batch that was planned for, found " + std::to_string(rows) +
-                      "; give fewer at a time or raise batch<" + std::to_string(most) + ">");
-  return rows;
-}
 
 } // namespace cairn::detail
 
@@ -39838,9 +40516,10 @@ namespace cairn {
 // Everything that is not const, such as copy_parameters(), load_weights() and writes to parameters(), needs the model for
 // itself: hold a std::shared_mutex where others evaluate meanwhile.
 //
-// With float or double on a cpu, a model keeps the weights of its products packed as well, in the order in which the kernels of
-// the machine read them. They are packed by the first evaluation of few samples after the weights have changed. A program that
-// has asked for a span that it can write to may write at any time: from then on the weights are read as they are, more slowly.
+// With float or double on a cpu, a model keeps the weights of its products and convolutions packed as well, in the order in which
+// the kernels of the machine read them. They are packed by the first evaluation of few samples after the weights have changed. A
+// program that has asked for a span that it can write to may write at any time: from then on the weights are read as they are,
+// more slowly.
 //
 // On a device other than a cpu, concurrent calls take turns: its queue is for one thread, and the device does not say whether
 // a second queue could access the same memory.
@@ -41434,9 +42113,12 @@ private:
       };
       (add_one(views), ...);
     };
-    if constexpr (requires { std::tuple_size<decltype(batch.inputs)>::value; }) std::apply(add, batch.inputs);
-    else add(batch.inputs);
-    add(batch.targets);
+    const auto add_all = [&](const auto& views) {
+      if constexpr (requires { std::tuple_size<std::remove_cvref_t<decltype(views)>>::value; }) std::apply(add, views);
+      else add(views);
+    };
+    add_all(batch.inputs);
+    add_all(batch.targets);
     return is_known ? all.value() | 1U : 0;
   }
 
@@ -41636,84 +42318,6 @@ private:
   const step_row* rows_ = nullptr;
   void* self_ = nullptr;
 };
-
-} // namespace cairn::detail
-
-// cairn/train/losses/taken_loss.hpp
-
-namespace cairn::detail {
-
-// Checks the targets of a step before anything runs, so that an error changes nothing: as many as the loss wants for each of
-// `rows` samples, and at most `most` samples.
-template <class Loss, class T, numbers Targets>
-void check_targets(const Loss& function, std::size_t rows, const Targets& targets, const shape& output, std::size_t most) {
-  if constexpr (!Loss::template takes<T, number_of<Targets>>) refuse<wrong_targets<Loss, number_of<Targets>>>();
-  const std::size_t found = count_rows(targets, shape{Loss::targets_per_sample(output)}, most, "trainer, targets");
-  if (found != rows)
-    throw input_error("trainer: expected targets for " + std::to_string(rows) + " samples, as many as there are inputs, found " +
-                      std::to_string(found));
-  if constexpr (requires { function.check_targets(first_number(targets), rows, output); })
-    function.check_targets(first_number(targets), rows, output);
-}
-
-// The constants of a loss that its ops read, and their largest number.
-template <class T, class Loss>
-std::span<const T> constants_of(const Loss& function) {
-  if constexpr (requires { function.template constants<T>(); }) return function.template constants<T>();
-  else return {};
-}
-template <class Loss>
-constexpr std::size_t most_constants(const shape& output) {
-  if constexpr (requires { Loss::most_constants(output); }) return Loss::most_constants(output);
-  else return 0;
-}
-
-// Memory that ops can access: the targets and the loss's constants, which they read, and the loss, which they write.
-struct judged_at {
-  const void* targets = nullptr;
-  const void* constants = nullptr;
-  double* loss = nullptr;
-  const double* gradient_scale = nullptr; // null: 1
-};
-
-// Whether a loss multiplies its derivative by a scale.
-template <class Loss>
-concept scales_gradient = requires { requires Loss::scales_gradient; };
-
-// Puts the loss of `rows` outputs on the queue, and its derivative by them unless `gradient` is null.
-template <class Loss, class T, class Queue, class Target>
-void take_loss(const Loss& function, Queue& queue, std::size_t rows, const shape& output_shape, const Target* targets,
-               const judged_at& at, const T* output, T* gradient) {
-  loss_call<T, Target> call;
-  call.rows = rows;
-  call.output_shape = &output_shape;
-  call.output = output;
-  call.targets = targets;
-  call.output_gradient = gradient;
-  call.loss = at.loss;
-  call.constants = static_cast<const accumulated<T>*>(at.constants);
-  call.gradient_scale = at.gradient_scale;
-  if constexpr (Loss::template takes<T, Target>) function.run(queue, call); // else there is an error
-}
-
-// Puts the loss of a strip of the outputs on the queue, and its derivative in the place of the outputs. The targets are those of
-// all rows.
-template <class Loss, class T, class Queue, class Target>
-void take_loss_of_strip(const Loss& function, Queue& queue, const typename loss_in_strips<T>::strip& of, const Target* targets,
-                        const judged_at& at) {
-  const shape row{of.columns};
-  loss_call<T, Target> call;
-  call.rows = of.rows;
-  call.output_shape = &row;
-  call.output = call.output_gradient = of.output;
-  call.targets = targets;
-  call.loss = at.loss;
-  call.constants = static_cast<const accumulated<T>*>(at.constants);
-  call.gradient_scale = at.gradient_scale;
-  call.first_row = of.first;
-  call.all_rows = of.all;
-  if constexpr (Loss::template takes<T, Target>) function.run(queue, call); // else there is an error
-}
 
 } // namespace cairn::detail
 
@@ -43865,14 +44469,13 @@ struct training_types {
       typename std::conditional_t<scales_on_device, type_of<scale_on_device<Device>>, type_of<no_scale_on_device<Device>>>::type;
   using facts = facts_of_ranks<sum>;
 
-  // The bytes for targets after the inputs of a slot, for the widest type of target.
-  static constexpr std::size_t target_bytes =
-      align_up(batch * Loss::targets_per_sample(plan::output_shape) * sizeof(std::uint64_t));
+  // The bytes for targets after the inputs of a slot, and those of numbers that the ops of the loss use.
+  using judged = judged_memory<plan, sum, Loss>;
+  static constexpr std::size_t target_bytes = judged::targets;
   // The gradients of one stage of a micro-batch, before they are added to those of earlier micro-batches.
   static constexpr std::size_t accumulation_bytes = fused ? 0 : plan::largest_block * sizeof(sum);
   static constexpr std::size_t input_gradient_bytes = plan::gives_input_gradient ? plan::whole.gradient_bytes(0) : 0;
-  // The numbers of a loss that its ops read.
-  static constexpr std::size_t constant_bytes = align_up(most_constants<Loss>(plan::output_shape) * sizeof(sum));
+  static constexpr std::size_t constant_bytes = judged::constants;
 
   // All memory of such trainers on a machine: see training_bytes(). The arena is that of the compiled schedule, or of one that
   // was solved at run time.
@@ -44198,13 +44801,7 @@ struct training {
     return h.value();
   }
   void send_constants() {
-    const std::span<const sum> numbers = constants_of<sum>(options.loss);
-    if (numbers.empty()) return;
-    if (numbers.size_bytes() > Types::constant_bytes)
-      throw input_error("trainer: expected a loss with at most " + std::to_string(Types::constant_bytes / sizeof(sum)) +
-                        " numbers of its own, found " + std::to_string(numbers.size()));
-    upload(compute(), numbers.size(), reinterpret_cast<sum*>(loss_constants.data()), numbers.data());
-    waiting()(compute().record());
+    if (Types::judged::send(compute(), loss_constants.data(), options.loss)) waiting()(compute().record());
   }
   static double read_loss(void* self, std::uint64_t call, bool wait, bool& is_there) {
     auto& me = *static_cast<training*>(self);
@@ -45309,6 +45906,96 @@ types::fit_result fit(First&, Second&, const types::fit_options&, Callbacks&&...
 
 } // namespace cairn
 
+// cairn/train/target_arrays.hpp
+
+namespace cairn::detail {
+
+// References to the targets of several heads. Nothing is copied.
+template <numbers... Arrays>
+struct target_arrays {
+  std::tuple<const Arrays&...> arrays;
+};
+
+} // namespace cairn::detail
+
+namespace cairn::multi {
+
+// The targets of a step with multi::losses, an array for each loss in their order: step(inputs, multi::targets(labels, boxes)).
+// Each may have numbers of another type. They are read in place, and have to live as long as the step.
+template <detail::numbers... Arrays>
+detail::target_arrays<Arrays...> targets(const Arrays&... arrays) {
+  return {std::tie(arrays...)};
+}
+
+} // namespace cairn::multi
+
+namespace cairn::detail {
+
+// The targets of a step as a std::tuple with an array for each head: of one array, of multi::targets(), or of a batch of
+// multi::batches.
+template <numbers Array>
+std::tuple<const Array&> target_tuple(const Array& one) {
+  return {one};
+}
+template <numbers... Arrays>
+const std::tuple<const Arrays&...>& target_tuple(const target_arrays<Arrays...>& several) {
+  return several.arrays;
+}
+template <numbers... Arrays>
+const std::tuple<Arrays...>& target_tuple(const std::tuple<Arrays...>& of_batch) {
+  return of_batch;
+}
+
+template <class Targets>
+concept step_targets = requires(const Targets& t) { target_tuple(t); };
+template <class Targets>
+concept several_targets = step_targets<Targets> && !numbers<Targets>;
+
+} // namespace cairn::detail
+
+// cairn/train/fit/of_head.hpp
+
+namespace cairn::metrics {
+
+// A metric of one of several heads: see of_head().
+template <std::size_t Head, metric Metric>
+struct head_metric {
+  using sum = detail::metric_sum_of<Metric>;
+
+  Metric own{};
+  std::string head = "head_" + std::to_string(Head);
+
+  std::string name() const { return head + "_" + own.name(); }
+  template <class Outputs, class Targets, class Losses>
+  sum add(const Outputs& outputs, const Targets& targets, const Losses& losses) const {
+    return own.add(outputs[Head], std::get<Head>(detail::target_tuple(targets)), losses.heads[Head]);
+  }
+  double value(const sum& all) const { return own.value(all); }
+};
+
+// The metric of head `Head` of a trainer with multi::losses, from its outputs, its targets and its loss without its weight:
+//
+//   validation{held_out, metrics::of_head<0>(metrics::Accuracy{}), metrics::of_head<1>(metrics::MeanAbsoluteError{}, "box")};
+//
+// adds val_loss, the weighted sum, val_head_0_accuracy and val_box_mean_absolute_error.
+template <std::size_t Head, metric Metric>
+head_metric<Head, Metric> of_head(Metric own, std::string name = "head_" + std::to_string(Head)) {
+  return {std::move(own), std::move(name)};
+}
+
+// The mean loss over all samples, for of_head(): val_loss is that of all heads.
+struct MeanLoss {
+  std::string name() const { return "loss"; }
+  template <class Outputs, class Targets>
+  metric_sum add(const Outputs& outputs, const Targets&, double loss) const {
+    const auto rows = static_cast<double>(outputs.rows());
+    return {loss * rows, rows};
+  }
+  double value(const metric_sum& all) const { return all.sum / all.count; }
+};
+
+} // namespace cairn::metrics
+
 // cairn/train/fit/validation.hpp
 
 namespace cairn {
@@ -45364,7 +46051,7 @@ private:
   all_sums sums(Trainer& train) {
     all_sums all{};
     for (const auto& batch : batches_) {
-      const auto add = [&](const auto& outputs, double loss) {
+      const auto add = [&](const auto& outputs, const auto& loss) {
         const auto rows = static_cast<double>(batch.rows());
         detail::add_numbers(all.data(), metrics::metric_sum{loss * rows, rows});
         [[maybe_unused]] double* next = all.data() + 2;
@@ -47644,10 +48331,12 @@ struct wrong_own_loss_of_all : own_loss_of_all_message {};
 struct judged_by_first_message {
   template <class Trainer>
   static constexpr bool right() {
-    static_assert(is_right<Trainer>,
-                  "trainer: step(), accumulate(), step_from() and accumulate_from() judge a network by its first output, and a "
-                  "with_all_outputs is judged by all; call step_by() or accumulate_by(), with a function that takes the outputs "
-                  "and their gradients, or leave with_all_outputs out; see judged_by_first<model>");
+    static_assert(
+        is_right<Trainer>,
+        "trainer: step(), accumulate(), step_from() and accumulate_from() judge a network by its first output, and a "
+        "with_all_outputs is judged by all; train it with multi::losses<...>, a loss for each output, or call step_by() "
+        "or accumulate_by(), with a function of outputs and gradients, or leave with_all_outputs out; see "
+        "judged_by_first<model>");
     return false;
   }
 };
@@ -47826,10 +48515,172 @@ struct judged_by_function : judge<Training> {
   }
 };
 
+// The judge of a trainer's loss; that of several losses is in judged_by_losses.hpp.
+template <class Training, class Targets>
+struct judge_of_targets : type_of<judged_by_loss<Training, Targets>> {};
+
 // trainer.step(inputs, targets) with a watcher: see training_step.hpp.
-template <class Training, step_inputs Inputs, numbers Targets, class Watch>
+template <class Training, step_inputs Inputs, class Targets, class Watch>
 auto step_watched(Training& t, const Inputs& inputs, const Targets& targets, Watch& watch) {
-  return make_step<step_kind::step>(t, inputs, judged_by_loss<Training, Targets>{{t}, targets}, watch);
+  using judge_type = typename judge_of_targets<Training, Targets>::type;
+  return make_step<step_kind::step>(t, inputs, judge_type{{t}, targets}, watch);
+}
+
+} // namespace cairn::detail
+
+// cairn/train/step/judged_by_losses.hpp
+
+namespace cairn::detail {
+
+struct target_count_message {
+  template <class Wrong>
+  static constexpr bool right() {
+    static_assert(is_right<Wrong>,
+                  "trainer: multi::losses take an array of targets for each loss, in their order: write step(inputs, "
+                  "multi::targets(labels, boxes)); see wrong_number_of_targets<found, expected>");
+    return false;
+  }
+};
+template <std::size_t Found, std::size_t Expected>
+struct wrong_number_of_targets : target_count_message {};
+
+CAIRN_KERNELS_BEGIN
+
+// The sum of numbers that only the device knows, each times its weight, in their order. Its argument is the first of them.
+struct sum_of_heads {
+  const double *numbers, *weights;
+  std::size_t count;
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline double operator()(double first) const {
+    double sum = weights[0] * first;
+    for (std::size_t k = 1; k < count; ++k) sum += weights[k] * numbers[k];
+    return sum;
+  }
+};
+
+CAIRN_KERNELS_END
+
+// The trainer's losses, one for each output, and their targets.
+template <class Training, class Targets>
+struct judged_by_losses : judge<Training> {
+  using base = judge<Training>;
+  using typename base::plan, typename base::T, typename base::sum, typename base::types;
+  using loss_type = typename types::loss;
+  using memory = typename types::judged;
+  using shown = network_outputs<plan, T>;
+  using tuple = std::remove_cvref_t<decltype(target_tuple(std::declval<const Targets&>()))>;
+  static constexpr std::size_t heads = loss_type::count;
+  static constexpr bool is_right = std::tuple_size_v<tuple> == heads;
+
+  const Targets& targets;
+
+  template <step_inputs Inputs>
+  std::size_t rows(const Inputs& inputs, const char* where = "trainer::step, inputs") const {
+    const std::size_t rows = taken_inputs<plan, T>::rows(inputs, plan::batch, where);
+    if constexpr (!is_right) refuse<wrong_number_of_targets<std::tuple_size_v<tuple>, heads>>();
+    else
+      each_head<heads>([&](auto k) {
+        try {
+          check_targets<loss<k>, T>(std::get<k>(losses()), rows, given<k>(), memory::template output<k>, plan::batch);
+        } catch (const error& wrong) { // a text is made only for an error
+          throw input_error("head " + std::to_string(k) + " of " + wrong.what());
+        }
+      });
+    return rows;
+  }
+  // The targets of one head after those of the other, each aligned.
+  std::size_t write(std::size_t rows, std::byte* to) const {
+    std::size_t at = 0;
+    if constexpr (is_right)
+      each_head<heads>([&](auto k) {
+        const std::size_t bytes = bytes_of<k>(rows);
+        std::memcpy(to + at, first_number(given<k>()), bytes);
+        std::memset(to + at + bytes, 0, align_up(bytes) - bytes);
+        at += align_up(bytes);
+      });
+    return at;
+  }
+  void operator()(std::size_t rows, const T* output, T* gradient, const judged_at& at) const {
+    if constexpr (is_right) { // else there has been an error
+      std::byte* const own = base::t.loss_constants.data();
+      auto* const parts = reinterpret_cast<double*>(own + memory::losses_at);
+      auto* const weights = reinterpret_cast<double*>(own + memory::weights_at);
+      auto* const scales = reinterpret_cast<double*>(own + memory::scales_at);
+      std::size_t targets_at = 0;
+      each_head<heads>([&](auto k) {
+        const loss<k>& function = std::get<k>(losses());
+        const std::size_t first = shown::values.offsets[k] / sizeof(T);
+        judged_at here{.loss = parts + k};
+        const auto* numbers = first_number(given<k>());
+        if constexpr (types::is_apart)
+          numbers = reinterpret_cast<decltype(numbers)>(static_cast<const std::byte*>(at.targets) + targets_at);
+        if (!constants_of<sum>(function).empty()) here.constants = own + memory::constants_at[k];
+        const double* factor = base::t.options.loss.weights[k] == 1 ? at.gradient_scale : weights + k;
+        if (factor != at.gradient_scale && at.gradient_scale != nullptr && gradient != nullptr) {
+          elementwise(base::queue(), 1, times<double>{at.gradient_scale}, scales + k, static_cast<const double*>(weights + k));
+          factor = scales + k;
+        }
+        if constexpr (scales_gradient<loss<k>>) here.gradient_scale = factor;
+        T* const its_gradient = gradient == nullptr ? nullptr : gradient + first;
+        take_loss(function, base::queue(), rows, memory::template output<k>, numbers, here, output + first, its_gradient);
+        if constexpr (!scales_gradient<loss<k>>)
+          if (factor != nullptr && gradient != nullptr)
+            elementwise(base::queue(), rows * memory::template output<k>.size(), times<T>{factor}, its_gradient,
+                        static_cast<const T*>(its_gradient));
+        targets_at += align_up(bytes_of<k>(rows));
+      });
+      elementwise(base::queue(), 1, sum_of_heads{parts, weights, heads}, at.loss, static_cast<const double*>(parts));
+    }
+  }
+
+private:
+  template <std::size_t K>
+  using loss = typename memory::template loss<K>;
+
+  const auto& losses() const { return base::t.options.loss.each; }
+  template <std::size_t K>
+  const auto& given() const {
+    return std::get<K>(target_tuple(targets));
+  }
+  template <std::size_t K>
+  std::size_t bytes_of(std::size_t rows) const {
+    return rows * loss<K>::targets_per_sample(memory::template output<K>) * sizeof(number_of<std::tuple_element_t<K, tuple>>);
+  }
+};
+
+// The judge of a trainer's loss, which is one or several.
+template <class Training, class Targets>
+  requires are_losses<typename Training::types::loss>
+struct judge_of_targets<Training, Targets> : type_of<judged_by_losses<Training, Targets>> {};
+
+// What a trainer with this loss takes as targets.
+template <class Targets, class Loss>
+concept targets_of = numbers<Targets> || (are_losses<Loss> && step_targets<Targets>);
+
+// The loss of each head that the queue was told to write last, when it is known.
+template <class Training>
+std::array<double, Training::types::loss::count> losses_of_heads(Training& t) {
+  std::array<double, Training::types::loss::count> all{};
+  const auto* const there = reinterpret_cast<const double*>(t.loss_constants.data() + Training::types::judged::losses_at);
+  t.replica.fetch(all.size(), all.data(), there, t.waiting());
+  return all;
+}
+
+// Calls f(outputs, losses) with the outputs of all heads after an evaluation, as arrays in memory that the host can read.
+template <class Training, class F>
+void show_heads(Training& t, std::size_t rows, const typename Training::T* made, double loss, F& f) {
+  using sum = typename Training::sum;
+  using shown = network_outputs<typename Training::plan, typename Training::T>;
+  const loss_of_heads<shown::count> losses{loss, losses_of_heads(t)};
+  std::array<tensor_view<const sum>, shown::count> outputs;
+  std::array<owned_tensor<sum>, Training::is_apart ? shown::count : 0> own;
+  for (std::size_t k = 0; k < shown::count; ++k) {
+    outputs[k] = t.replica.shown(shown::view(made, k, rows, shown::values), k);
+    if constexpr (Training::is_apart) {
+      own[k] = t.replica.fetched(outputs[k], t.waiting());
+      outputs[k] = own[k];
+    }
+  }
+  f(static_cast<const std::array<tensor_view<const sum>, shown::count>&>(outputs), losses);
 }
 
 } // namespace cairn::detail
@@ -47932,12 +48783,16 @@ struct call_message {
                   "trainer: expected numbers that lie one after another, as in a std::vector, std::span or "
                   "tensor_view: step(inputs, targets), or of several arrays step(inputs(a, b), targets); see "
                   "refused_call<number, given...>");
+    static_assert(Refused::fault != 5,
+                  "trainer: multi::targets(a, b) are for a trainer of several losses, trainer<with_all_outputs<Net>, "
+                  "multi::losses<A, B>, ...>; a loss alone takes one array of targets; see refused_call<number, given...>");
     return false;
   }
 };
 template <class G>
 constexpr int fault_of_array() {
-  if constexpr (std::is_pointer_v<G> || std::is_array_v<G>) return 1;
+  if constexpr (several_targets<G> && !step_inputs<G>) return 5;
+  else if constexpr (std::is_pointer_v<G> || std::is_array_v<G>) return 1;
   else if constexpr (!numbers<G> && requires(const typename G::value_type& row) { row.size(); }) return 2;
   else if constexpr (!numbers<G> && requires { requires std::is_same_v<typename G::value_type, bool>; }) return 3;
   else return 0;
@@ -48135,7 +48990,7 @@ public:
   using lists = typename types::lists;
   static constexpr bool fused = types::fused;
   static constexpr const auto& buckets = types::buckets;
-  static constexpr std::size_t targets_per_sample = Loss::targets_per_sample(output_shape);
+  static constexpr std::size_t targets_per_sample = types::judged::targets_per_sample; // of all heads
 
   // trainer(optimizer, options), or with ddp trainer(rank, optimizer, options): see trainer_arguments.hpp.
   using base::base;
@@ -48143,7 +48998,8 @@ public:
   trainer& operator=(const trainer&) = delete;
 
   // The inputs of these calls are contiguous numbers or, for a network of several tensors, inputs(hidden, mask): an array for
-  // each tensor and each constant, in the order of its Inputs<...>.
+  // each tensor and each constant, in the order of its Inputs<...>. The targets are contiguous numbers or, with multi::losses,
+  // multi::targets(labels, boxes): an array for each loss.
   //
   // Makes one training step on these samples, and on those that were accumulated since the last step: forward, loss, backward,
   // reduction over the ranks, update. Returns this rank's loss, the mean over these samples: a double, or on an asynchronous
@@ -48157,17 +49013,17 @@ public:
   //
   // As their last arguments, these calls and those below take hooks, callables at named moments of the step:
   // before_op<Kind>(f), after_op<Kind>(f); see step_hooks.hpp.
-  template <detail::step_inputs Inputs, detail::numbers Targets, detail::step_hook... Hooks>
+  template <detail::step_inputs Inputs, detail::targets_of<Loss> Targets, detail::step_hook... Hooks>
   loss_type step(const Inputs& inputs, const Targets& targets, const Hooks&... hooks) {
-    static_assert(is_judged_by_first());
+    static_assert(is_judged_by_loss());
     return make_step(inputs, judged_by_loss<Targets>{{inside()}, targets}, hooks...);
   }
 
   // Adds a micro-batch to the gradients of the next step. Nothing is reduced or updated yet. The step then averages over its
   // micro-batches, as it does over ranks.
-  template <detail::step_inputs Inputs, detail::numbers Targets, detail::step_hook... Hooks>
+  template <detail::step_inputs Inputs, detail::targets_of<Loss> Targets, detail::step_hook... Hooks>
   loss_type accumulate(const Inputs& inputs, const Targets& targets, const Hooks&... hooks) {
-    static_assert(can_accumulate() && is_judged_by_first());
+    static_assert(can_accumulate() && is_judged_by_loss());
     return make_micro_batch(inputs, judged_by_loss<Targets>{{inside()}, targets}, hooks...);
   }
   // Drops the micro-batches since the last step.
@@ -48284,12 +49140,13 @@ public:
   }
 
   // Returns the mean loss over these samples in evaluation mode. The second overload calls f(outputs, loss) before the memory
-  // of the outputs is used again, so that metrics need no second evaluation.
-  template <detail::step_inputs Inputs, detail::numbers Targets>
+  // of the outputs is used again, so that metrics need no second evaluation. With multi::losses the outputs are an array, and the
+  // loss is a types::loss_of_heads: the total, as which it converts, and the loss of each head.
+  template <detail::step_inputs Inputs, detail::targets_of<Loss> Targets>
   double evaluate_loss(const Inputs& inputs, const Targets& targets) {
-    return evaluate_loss(inputs, targets, [](const tensor_view<const sum>&, double) {});
+    return evaluate_loss(inputs, targets, [](const auto&, double) {});
   }
-  template <detail::step_inputs Inputs, detail::numbers Targets, class F>
+  template <detail::step_inputs Inputs, detail::targets_of<Loss> Targets, class F>
   double evaluate_loss(const Inputs& inputs, const Targets& targets, F&& f) {
     constexpr const char* where = "trainer::evaluate_loss, inputs";
     training_type& parts = inside();
@@ -48304,12 +49161,20 @@ public:
       const tensor_view<const sum> outputs = parts.replica.shown(made);
       judge(rows, made.data(), nullptr, parts.judged());
       const double loss = parts.loss_now();
-      if constexpr (is_apart) {
+      if constexpr (detail::are_losses<Loss>) detail::show_heads(parts, rows, made.data(), loss, f);
+      else if constexpr (is_apart) {
         const cairn::types::owned_tensor<sum> own = parts.replica.fetched(outputs, parts.waiting());
         f(tensor_view<const sum>(own), loss);
       } else f(outputs, loss);
       return loss;
     });
+  }
+
+  // The loss of each head in the last step, micro-batch or evaluation, in the order of the multi::losses and without their
+  // weights: the mean over these samples. On an asynchronous device it waits for that.
+  auto head_losses() {
+    static_assert(detail::are_losses<Loss>, "trainer: head_losses() are those of a trainer with multi::losses<...>");
+    return detail::losses_of_heads(inside());
   }
 
   // The gradients that the last step applied: means over its samples, all ranks and micro-batches, clipped. Between
@@ -48421,7 +49286,7 @@ private:
   }
   // The judges of a step: see train/step/judges.hpp.
   template <class Targets>
-  using judged_by_loss = detail::judged_by_loss<training_type, Targets>;
+  using judged_by_loss = typename detail::judge_of_targets<training_type, Targets>::type;
   template <class Gradient>
   using given_gradient = detail::given_gradient<training_type, Gradient>;
   template <class F>
@@ -48446,6 +49311,10 @@ private:
   static constexpr bool has_whole_outputs() {
     if constexpr (plan::head::in_strips) detail::whole_outputs<Model>::template right<detail::whole_outputs<Model>>();
     return true;
+  }
+  static constexpr bool is_judged_by_loss() {
+    if constexpr (!detail::are_losses<Loss>) return is_judged_by_first();
+    else return true;
   }
   static constexpr bool is_judged_by_first() {
     if constexpr (plan::all_outputs) detail::judged_by_first<Model>::template right<detail::judged_by_first<Model>>();
@@ -52064,7 +52933,7 @@ namespace cairn::report {
 //
 // A program that traces nothing has no code for it: a watched step is another instance of the same function, run op by op.
 // Reading the clock twice, around each op and each layer in a block, takes some 50 ns.
-template <class Trainer, detail::step_inputs Inputs, detail::numbers Targets, class Clock = std::chrono::steady_clock>
+template <class Trainer, detail::step_inputs Inputs, detail::step_targets Targets, class Clock = std::chrono::steady_clock>
 rank_trace trace_step(Trainer& train, const Inputs& inputs, const Targets& targets, std::span<const double> predicted = {}) {
   using plan = typename Trainer::plan;
   using queue = std::remove_cvref_t<decltype(train.device().compute())>;
@@ -52108,7 +52977,7 @@ rank_trace trace_step(Trainer& train, const Inputs& inputs, const Targets& targe
 // The same, written as a file in Chrome's trace format that ui.perfetto.dev and chrome://tracing open: a process for each
 // rank, with a row for what it computes and rows for its buckets. Rank 0 writes the file with what all ranks did. Returns the
 // step's loss. Throws what a step throws, and file_error if the file cannot be written; the step has been made then.
-template <class Trainer, detail::step_inputs Inputs, detail::numbers Targets>
+template <class Trainer, detail::step_inputs Inputs, detail::step_targets Targets>
 double trace_step(Trainer& train, const Inputs& inputs, const Targets& targets, const std::string& file,
                   std::span<const double> predicted = {}) {
   const rank_trace own = trace_step(train, inputs, targets, predicted);
@@ -52564,7 +53433,7 @@ namespace cairn {
 // applies to its own result has no time of its own, and the product takes a little more; layers that sum statistics over the
 // ranks wait for the others. Throws what a step throws. Even then the trainer is as it was, except after a failure that needs
 // synchronize().
-template <class Trainer, detail::step_inputs Inputs, detail::numbers Targets, class Clock = std::chrono::steady_clock>
+template <class Trainer, detail::step_inputs Inputs, detail::step_targets Targets, class Clock = std::chrono::steady_clock>
 report::step_times timed_summary(Trainer& train, const Inputs& inputs, const Targets& targets,
                                  const report::timing_options& options = {}) {
   using T = typename Trainer::plan::element;

@@ -91,6 +91,15 @@ struct onnx_block<Concat<Branches...>> {
   }
 };
 
+template <class... Chains>
+struct onnx_block<multi::Heads<Chains...>> {
+  static onnx_flows write(const onnx_block_writer& at, const onnx_flows& in) {
+    onnx_flows all;
+    for (std::size_t c = 0; c < sizeof...(Chains); ++c) all.push_back(at.chain(c, in)[0]);
+    return all;
+  }
+};
+
 // Each layer takes all channels so far and appends its own.
 template <std::size_t Layers, std::size_t Growth, class Policy>
 struct onnx_block<DenseBlock<Layers, Growth, Policy>> {
