@@ -11777,7 +11777,7 @@ struct CAIRN_TILE {
   static constexpr std::size_t width = Register::width;
   static_assert(Rows * Columns * sizeof(vector) <= tile_bytes);
 
-  // Where the J-th register of b begins. Six are those of two slivers, for a single row: its three sums would wait for each other.
+  // Where the J-th register of b begins. Six are those of two slivers, for a single row: three sums would wait for each other.
   template <std::size_t J>
   static constexpr std::size_t place(std::size_t next) {
     return Columns == 6 ? J / 3 * next + J % 3 * width : J * width;
@@ -12138,7 +12138,7 @@ struct CAIRN_TILE {
   static constexpr std::size_t width = Register::width;
   static_assert(Rows * Columns * sizeof(vector) <= tile_bytes);
 
-  // Where the J-th register of b begins. Six are those of two slivers, for a single row: its three sums would wait for each other.
+  // Where the J-th register of b begins. Six are those of two slivers, for a single row: three sums would wait for each other.
   template <std::size_t J>
   static constexpr std::size_t place(std::size_t next) {
     return Columns == 6 ? J / 3 * next + J % 3 * width : J * width;
@@ -12707,8 +12707,8 @@ inline std::uint32_t integer_of(float x, float inverse) {
   return static_cast<std::uint32_t>(std::min(rounded, (1 << 23) - 1) + (1 << 23));
 }
 
-// Kernels for weights in bytes on any machine, and what is common to all: see multiply_by_bytes.hpp. T is float; as templates they
-// cost nothing where they are not used.
+// Kernels for weights in bytes on any machine, and what is common to all: see multiply_by_bytes.hpp. T is float: as templates
+// they cost nothing where they are not used.
 template <class T>
 struct bytes_plain {
   static constexpr std::size_t sliver = 16;
@@ -13347,8 +13347,8 @@ struct rows_by_packed {
   std::size_t first, end;
 };
 
-// Some rows, and the columns [begin, end) of c, where `begin` is the first one of a sliver. An element has the bits that it has in
-// multiply().
+// Some rows, and the columns [begin, end) of c, where `begin` is the first one of a sliver. An element has the bits that it has
+// in multiply().
 template <class Kernels, class T>
 void multiply_by_packed(const product<T>& whole, const T* packed, const rows_by_packed& rows, std::size_t begin, std::size_t end,
                         std::span<std::byte> scratch) {

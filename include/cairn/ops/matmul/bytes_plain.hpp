@@ -19,8 +19,8 @@ inline std::uint32_t integer_of(float x, float inverse) {
   return static_cast<std::uint32_t>(std::min(rounded, (1 << 23) - 1) + (1 << 23));
 }
 
-// Kernels for weights in bytes on any machine, and what is common to all: see multiply_by_bytes.hpp. T is float; as templates they
-// cost nothing where they are not used.
+// Kernels for weights in bytes on any machine, and what is common to all: see multiply_by_bytes.hpp. T is float: as templates
+// they cost nothing where they are not used.
 template <class T>
 struct bytes_plain {
   static constexpr std::size_t sliver = 16;

@@ -60,8 +60,8 @@ struct rows_by_packed {
   std::size_t first, end;
 };
 
-// Some rows, and the columns [begin, end) of c, where `begin` is the first one of a sliver. An element has the bits that it has in
-// multiply().
+// Some rows, and the columns [begin, end) of c, where `begin` is the first one of a sliver. An element has the bits that it has
+// in multiply().
 template <class Kernels, class T>
 void multiply_by_packed(const product<T>& whole, const T* packed, const rows_by_packed& rows, std::size_t begin, std::size_t end,
                         std::span<std::byte> scratch) {

@@ -19,7 +19,7 @@ struct CAIRN_TILE {
   static constexpr std::size_t width = Register::width;
   static_assert(Rows * Columns * sizeof(vector) <= tile_bytes);
 
-  // Where the J-th register of b begins. Six are those of two slivers, for a single row: its three sums would wait for each other.
+  // Where the J-th register of b begins. Six are those of two slivers, for a single row: three sums would wait for each other.
   template <std::size_t J>
   static constexpr std::size_t place(std::size_t next) {
     return Columns == 6 ? J / 3 * next + J % 3 * width : J * width;
