@@ -40275,6 +40275,11 @@ public:
   // The bytes of that.
   std::size_t prepared_bytes() const { return prepared_.bytes(); }
 
+  // All memory of the device that there is for the weights and for the model's own contexts.
+  std::size_t device_bytes() const {
+    return learnt::weight_bytes + prepared_bytes() + contexts_.size() * (context::arena_of(0) + context::bytes_of_batches(0));
+  }
+
   // Makes a context with a queue of `threads` threads, or on the model's device where callers take turns.
   std::unique_ptr<context> make_context(std::size_t threads) const {
     if constexpr (learnt::takes_turns) {
@@ -40536,6 +40541,11 @@ public:
   // Uses a device that another model or a trainer uses too. All of them must be used by the same thread, because only the
   // calls of one model take turns. The device must outlive the model; `threads` and `ordinal` are those of the device.
   explicit model(Device& shared, const types::model_options& given = {}) : model(detail::held_device<Device>(shared), given) {}
+
+  // The bytes of the device's memory that this model has allocated: parameters and buffers, the packed weights or a working copy
+  // of 16 bits, and an arena for each evaluation that has been at work at once. Sessions have arenas of their own, and kernels'
+  // scratch memory belongs to the device.
+  std::size_t device_bytes() const { return weights_.device_bytes(); }
 
   // The parts of the model, for code that reads or writes weights as a whole, such as files and sessions. They may change from
   // version to version.

@@ -24,6 +24,7 @@
 #include <cairn/train/fit/accuracy.hpp>
 #include <cairn/train/model.hpp>
 
+#include "../data/allocations.hpp"
 #include "../layer/several_layers.hpp"
 #include "at_once.hpp"
 #include "training.hpp"
@@ -116,6 +117,23 @@ TEST_CASE("model: it has a thread for each core, or as many as it is given") {
   CHECK(model<Net, batch<6>>{}.threads() == detail::usable_cores());
   CHECK(model<Net, batch<6>>{{.threads = 3}}.threads() == 3);
   CHECK(has(text_of([] { model<Net, batch<6>>{{.threads = static_cast<std::size_t>(-2)}}; }), "found -2"));
+}
+
+TEST_CASE("model: device_bytes() are those that it has allocated, but for the scratch memory of its device") {
+  using Small = Sequential<Linear<testing::features, 30>, BatchNorm1d<30>, ReLU, Linear<30, testing::classes>>;
+  const samples s(6, 1);
+  const auto check = [&]<class T>(std::type_identity<T>, bool packs) {
+    cpu device{types::device_options{.threads = 1}};
+    const std::size_t before = testing::aligned_bytes;
+    const model<Small, batch<6>, T> net{device, {.packs_weights = packs}};
+    const std::vector<accumulated<T>> x(s.x.begin(), s.x.end());
+    net.evaluate(x);
+    CHECK(net.device_bytes() == testing::aligned_bytes - before);
+  };
+  check(std::type_identity<float>{}, true);
+  check(std::type_identity<float>{}, false);
+  check(std::type_identity<double>{}, true);
+  check(std::type_identity<bfloat16>{}, true);
 }
 
 TEST_CASE("model: parameters and buffers go by their names") {

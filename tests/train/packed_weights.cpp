@@ -349,6 +349,9 @@ TEST_CASE("packed_weights: the bytes of each format, and what cannot have it") {
   CHECK(bytes(weight_format::bfloat16) == pairs(130, features) + pairs(70, 130) + pairs(130, 70) + pairs(classes, 130));
   CHECK(bytes(weight_format::int8) == ints(130, features) + ints(70, 130) + ints(130, 70) + ints(classes, 130));
 
+  const model<Deep, batch<3>> net{{.weights = weight_format::int8}}, without{{.packs_weights = false}};
+  CHECK(net.device_bytes() == without.device_bytes() + bytes(weight_format::int8));
+
   using double_model = model<Deep, batch<3>, double>;
   CHECK_THROWS_WITH_AS((double_model{{.weights = weight_format::int8}}), doctest::Contains("only a model of float on a cpu"),
                        input_error);

@@ -86,6 +86,11 @@ public:
   // calls of one model take turns. The device must outlive the model; `threads` and `ordinal` are those of the device.
   explicit model(Device& shared, const types::model_options& given = {}) : model(detail::held_device<Device>(shared), given) {}
 
+  // The bytes of the device's memory that this model has allocated: parameters and buffers, the packed weights or a working copy
+  // of 16 bits, and an arena for each evaluation that has been at work at once. Sessions have arenas of their own, and kernels'
+  // scratch memory belongs to the device.
+  std::size_t device_bytes() const { return weights_.device_bytes(); }
+
   // The parts of the model, for code that reads or writes weights as a whole, such as files and sessions. They may change from
   // version to version.
   weights_type& inside() { return weights_; }

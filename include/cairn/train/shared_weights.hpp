@@ -186,6 +186,11 @@ public:
   // The bytes of that.
   std::size_t prepared_bytes() const { return prepared_.bytes(); }
 
+  // All memory of the device that there is for the weights and for the model's own contexts.
+  std::size_t device_bytes() const {
+    return learnt::weight_bytes + prepared_bytes() + contexts_.size() * (context::arena_of(0) + context::bytes_of_batches(0));
+  }
+
   // Makes a context with a queue of `threads` threads, or on the model's device where callers take turns.
   std::unique_ptr<context> make_context(std::size_t threads) const {
     if constexpr (learnt::takes_turns) {
