@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <string>
 
 #include <cairn/core/error.hpp>
 #include <cairn/data/loader.hpp>
 #include <cairn/data/text/text.hpp>
+#include <cairn/device/cpu.hpp>
+#include <cairn/ops/softmax_cross_entropy/cpu.hpp>
 
 // The characters of a text as tokens, in windows of which each character is the target of the one before it. The last tenth is
 // held out.
@@ -44,18 +44,16 @@ double held_out_loss(Trainer& train, const cairn::text::token_windows<Tokens>& w
 // The same of a model, from its outputs.
 template <std::size_t Rows, std::size_t Tokens, class Model>
 double held_out_loss_of_model(const Model& net, const cairn::text::token_windows<Tokens>& windows) {
-  double sum = 0;
-  std::size_t count = 0;
+  cairn::cpu device;
+  double sum = 0, count = 0;
   for (const auto& [inputs, targets] : cairn::loader{windows, cairn::sequential_sampler{}, cairn::batch<Rows>{}}) {
     const auto outputs = net.evaluate(inputs);
     const std::size_t words = outputs.size() / targets.size();
-    for (std::size_t i = 0; i < targets.size(); ++i, ++count) {
-      const float* const scores = outputs.data() + i * words;
-      const double most = static_cast<double>(*std::max_element(scores, scores + words));
-      double all = 0;
-      for (std::size_t w = 0; w < words; ++w) all += std::exp(static_cast<double>(scores[w]) - most);
-      sum += most + std::log(all) - static_cast<double>(scores[targets.data()[i]]);
-    }
+    double mean = 0;
+    cairn::ops::softmax_cross_entropy<float>(device.compute(), &mean, nullptr, {outputs.data(), targets.size(), words},
+                                             targets.data());
+    sum += mean * static_cast<double>(targets.size());
+    count += static_cast<double>(targets.size());
   }
-  return sum / static_cast<double>(count);
+  return sum / count;
 }

@@ -13033,6 +13033,9 @@ public:
   weight_in_bytes(const void* packed, std::size_t n, std::size_t k)
       : packed_(static_cast<const std::byte*>(packed)), n_(n), k_(k) {}
 
+  // More steps of a reduction would need more than half of a queue's scratch memory for the digits of one row.
+  static constexpr std::size_t most_steps = std::size_t{1} << 19;
+
   static constexpr std::size_t padded(std::size_t n) { return (n + 15) / 16 * 16; }
   static constexpr std::size_t padded_steps(std::size_t k) { return (k + 3) / 4 * 4; }
   static constexpr std::size_t bytes(std::size_t n, std::size_t k) {
@@ -13114,8 +13117,7 @@ struct row_in_integers {
   static row_in_integers write(std::byte* digits, const float* x, std::size_t k) {
     std::uint32_t largest = 0; // the bits of floats without a sign are in the order of the numbers, NaN last
     Kernels::find_largest(largest, x, k);
-    if (largest >= 0x7F800000U) { // the digits are not read
-      Kernels::write_digits(digits, x, 0, 0.0F);
+    if (largest >= 0x7F800000U) {
       std::memset(digits, 0, (k + 3) / 4 * Kernels::digit_bytes);
       return {std::bit_cast<float>(0x7FC00000U)};
     }
@@ -13134,9 +13136,10 @@ void multiply_by_bytes(const product<float>& whole, const weight_in_bytes& weigh
                        std::span<std::byte> scratch) {
   const std::size_t k = whole.size.k, m = whole.size.m, groups = (k + 3) / 4;
   const std::size_t row_bytes = groups * Kernels::digit_bytes + 16; // kernels may write a little more
-  const std::size_t rows_at_once = std::clamp<std::size_t>(scratch.size() / 2 / (row_bytes + sizeof(float)), 1, 256);
+  constexpr std::size_t most_rows = 256, digits_at = most_rows * sizeof(float);
+  const std::size_t rows_at_once = std::clamp<std::size_t>((scratch.size() - digits_at) / row_bytes, 1, most_rows);
   auto* const steps = reinterpret_cast<float*>(scratch.data());
-  std::byte* const digits = scratch.data() + 256 * sizeof(float);
+  std::byte* const digits = scratch.data() + digits_at;
   alignas(64) double totals[2 * Kernels::sliver];
   alignas(64) float values[Kernels::sliver];
   for (std::size_t first = 0; first < m; first += rows_at_once) {
@@ -38462,10 +38465,16 @@ struct packing {
   ops::weight_format format = ops::weight_format::own;
 };
 
+// Whether a weight is packed in this format. One of more than two axes, such as that of a convolution, has none but `own`, and
+// one with very long rows none of one byte.
+constexpr bool has_format(const tensor& weight, ops::weight_format format) {
+  if (format == ops::weight_format::own) return true;
+  return weight.rank() == 2 && (format != ops::weight_format::int8 || weight.extents[1] <= weight_in_bytes::most_steps);
+}
+
 // Calls f(begin, matrix of the weight's extents without memory) for each weight that layers may read as packed, where `begin` is
 // its place among the parameters, in elements. A weight that several layers share is passed several times; the parameters of
-// frozen blocks, which lie elsewhere, are not passed. A weight of more than two axes, such as that of a convolution, has no other
-// format than `own`.
+// frozen blocks, which lie elsewhere, are not passed, nor those that do not have this format.
 template <class T, class Queue, class F>
 void for_each_packed_weight(const program<T, Queue>& p, ops::weight_format format, std::size_t begin, const F& f) {
   if (p.is_frozen) return;
@@ -38475,8 +38484,7 @@ void for_each_packed_weight(const program<T, Queue>& p, ops::weight_format forma
       const std::size_t owner = owner_of_weight(p, i);
       const tensor& weight = p.at(owner).parameters[0];
       const std::size_t rows = weight.extents[0];
-      if (format == ops::weight_format::own || weight.rank() == 2)
-        f(begin + p.parameter_begin[owner], matrix<const T>{nullptr, rows, weight.size() / rows});
+      if (has_format(weight, format)) f(begin + p.parameter_begin[owner], matrix<const T>{nullptr, rows, weight.size() / rows});
     }
     for (const auto& chain : e.chains)
       for_each_packed_weight(*chain.code, format, begin + p.parameter_begin[i] + chain.parameter_begin, f);

@@ -360,4 +360,21 @@ TEST_CASE("packed_weights: the bytes of each format, and what cannot have it") {
                        doctest::Contains("expected .packs_weights"), input_error);
 }
 
+TEST_CASE("packed_weights: rows too long for a queue's scratch memory stay float, and the longest are right") {
+  constexpr std::size_t most = detail::weight_in_bytes::most_steps;
+  const auto check = [](auto net, bool is_packed) {
+    using Net = typename decltype(net)::type;
+    const model<Net, batch<1>> narrow{{.seed = 3, .threads = 1, .weights = weight_format::int8}};
+    const model<Net, batch<1>> plain{{.seed = 3, .threads = 1}};
+    CHECK((narrow.inside().prepared_bytes() > 0) == is_packed);
+    std::vector<float> x(decltype(plain)::plan::inputs[0].extents.size());
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 7) - 3;
+    const float found = narrow.evaluate(x).data()[0], right = plain.evaluate(x).data()[0];
+    if (is_packed) CHECK(found == doctest::Approx(right).epsilon(0.05));
+    else CHECK(found == right);
+  };
+  check(std::type_identity<Sequential<Linear<most, 1>>>{}, true);
+  check(std::type_identity<Sequential<Linear<most + 4, 1>>>{}, false);
+}
+
 } // namespace packed_weights_tests

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include <cairn/core/tensor.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/device/instruction_set.hpp>
@@ -14,6 +15,7 @@
 #include <cairn/net/program.hpp>
 #include <cairn/ops/matmul/multiply_by_packed.hpp>
 #include <cairn/ops/matmul/packed_weight.hpp>
+#include <cairn/ops/matmul/weight_in_bytes.hpp>
 
 namespace cairn::detail {
 
@@ -23,10 +25,16 @@ struct packing {
   ops::weight_format format = ops::weight_format::own;
 };
 
+// Whether a weight is packed in this format. One of more than two axes, such as that of a convolution, has none but `own`, and
+// one with very long rows none of one byte.
+constexpr bool has_format(const tensor& weight, ops::weight_format format) {
+  if (format == ops::weight_format::own) return true;
+  return weight.rank() == 2 && (format != ops::weight_format::int8 || weight.extents[1] <= weight_in_bytes::most_steps);
+}
+
 // Calls f(begin, matrix of the weight's extents without memory) for each weight that layers may read as packed, where `begin` is
 // its place among the parameters, in elements. A weight that several layers share is passed several times; the parameters of
-// frozen blocks, which lie elsewhere, are not passed. A weight of more than two axes, such as that of a convolution, has no other
-// format than `own`.
+// frozen blocks, which lie elsewhere, are not passed, nor those that do not have this format.
 template <class T, class Queue, class F>
 void for_each_packed_weight(const program<T, Queue>& p, ops::weight_format format, std::size_t begin, const F& f) {
   if (p.is_frozen) return;
@@ -36,8 +44,7 @@ void for_each_packed_weight(const program<T, Queue>& p, ops::weight_format forma
       const std::size_t owner = owner_of_weight(p, i);
       const tensor& weight = p.at(owner).parameters[0];
       const std::size_t rows = weight.extents[0];
-      if (format == ops::weight_format::own || weight.rank() == 2)
-        f(begin + p.parameter_begin[owner], matrix<const T>{nullptr, rows, weight.size() / rows});
+      if (has_format(weight, format)) f(begin + p.parameter_begin[owner], matrix<const T>{nullptr, rows, weight.size() / rows});
     }
     for (const auto& chain : e.chains)
       for_each_packed_weight(*chain.code, format, begin + p.parameter_begin[i] + chain.parameter_begin, f);

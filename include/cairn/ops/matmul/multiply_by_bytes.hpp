@@ -44,8 +44,7 @@ struct row_in_integers {
   static row_in_integers write(std::byte* digits, const float* x, std::size_t k) {
     std::uint32_t largest = 0; // the bits of floats without a sign are in the order of the numbers, NaN last
     Kernels::find_largest(largest, x, k);
-    if (largest >= 0x7F800000U) { // the digits are not read
-      Kernels::write_digits(digits, x, 0, 0.0F);
+    if (largest >= 0x7F800000U) {
       std::memset(digits, 0, (k + 3) / 4 * Kernels::digit_bytes);
       return {std::bit_cast<float>(0x7FC00000U)};
     }
@@ -64,9 +63,10 @@ void multiply_by_bytes(const product<float>& whole, const weight_in_bytes& weigh
                        std::span<std::byte> scratch) {
   const std::size_t k = whole.size.k, m = whole.size.m, groups = (k + 3) / 4;
   const std::size_t row_bytes = groups * Kernels::digit_bytes + 16; // kernels may write a little more
-  const std::size_t rows_at_once = std::clamp<std::size_t>(scratch.size() / 2 / (row_bytes + sizeof(float)), 1, 256);
+  constexpr std::size_t most_rows = 256, digits_at = most_rows * sizeof(float);
+  const std::size_t rows_at_once = std::clamp<std::size_t>((scratch.size() - digits_at) / row_bytes, 1, most_rows);
   auto* const steps = reinterpret_cast<float*>(scratch.data());
-  std::byte* const digits = scratch.data() + 256 * sizeof(float);
+  std::byte* const digits = scratch.data() + digits_at;
   alignas(64) double totals[2 * Kernels::sliver];
   alignas(64) float values[Kernels::sliver];
   for (std::size_t first = 0; first < m; first += rows_at_once) {

@@ -20,6 +20,9 @@ public:
   weight_in_bytes(const void* packed, std::size_t n, std::size_t k)
       : packed_(static_cast<const std::byte*>(packed)), n_(n), k_(k) {}
 
+  // More steps of a reduction would need more than half of a queue's scratch memory for the digits of one row.
+  static constexpr std::size_t most_steps = std::size_t{1} << 19;
+
   static constexpr std::size_t padded(std::size_t n) { return (n + 15) / 16 * 16; }
   static constexpr std::size_t padded_steps(std::size_t k) { return (k + 3) / 4 * 4; }
   static constexpr std::size_t bytes(std::size_t n, std::size_t k) {
